@@ -25,7 +25,7 @@ enum {
     NEAREST = 8,                  /* of the first mark: 2^8 lines */
     DEEPEST = 1 << (PEET_SIM_DEPTHS - 1),
     FEWEST_SLOTS = 1 << 13,
-    SPARE = 8, /* times as many slots as are live after renumbering */
+    SPARE = 12, /* times as many slots as are live after renumbering */
     OTHER = 64,
     CACHE_LINE = 64,
     /* Groups of a width, and so many that widths are not in the same sets of a cache */
@@ -35,7 +35,7 @@ enum {
 /** A line of a word: which node of the word's record it is */
 static INLINE unsigned node_of(unsigned width, unsigned leaf)
 {
-    return 1u << width | leaf >> (PEET_SIM_HALVINGS - width);
+    return (1u << width) + (leaf >> (PEET_SIM_HALVINGS - width));
 }
 
 /** So many binary digits. */
@@ -229,10 +229,65 @@ static void drop(struct peet_sim_surface *s, uint32_t word, unsigned widths)
     }
 }
 
-static INLINE void set_live(struct peet_sim_surface *s, uint32_t group, const uint32_t live[WIDTHS])
+/** Slots of a group, a bit for each, that are among the newest 2^16 lines of some width.  *out_any: all that are live */
+static INLINE uint32_t kept_of(const struct peet_sim_surface *s, uint32_t group, const uint32_t *oldest,
+    uint32_t *out_any)
 {
-    for (unsigned w = 0; w < WIDTHS; w++)
-        live_of(s, w)[group] = live[w];
+    uint32_t kept = 0, any = 0;
+
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        const uint32_t live = live_of(s, w)[group];
+        const uint32_t older = oldest[w] > group * GROUP ? oldest[w] - group * GROUP : 0;
+
+        any |= live;
+        kept |= older < GROUP ? live & ~0u << older : 0;
+    }
+    *out_any = any;
+    return kept;
+}
+
+/** Of a group, lines of slots that are not kept. */
+static void drop_slots(struct peet_sim_surface *s, uint32_t group, uint32_t slots)
+{
+    for (; slots; slots &= slots - 1) {
+        const unsigned bit = (unsigned)__builtin_ctz(slots);
+        unsigned widths = 0;
+
+        for (unsigned w = 0; w < WIDTHS; w++)
+            widths |= (live_of(s, w)[group] >> bit & 1) << w;
+        drop(s, s->word_of[group * GROUP + bit], widths);
+    }
+}
+
+/** Slots of a group move to earlier ones, from @to on. */
+static INLINE void move_slots(struct peet_sim_surface *s, uint32_t group, uint32_t slots, uint32_t to)
+{
+    struct {
+        uint32_t to, leaf;
+        struct peet__sim_record *record;
+    } moved[GROUP];
+
+    for (uint32_t left = slots; left; left &= left - 1, to++) {
+        const unsigned bit = (unsigned)__builtin_ctz(left);
+        const uint32_t word = s->word_of[group * GROUP + bit];
+
+        moved[bit].to = to;
+        moved[bit].leaf = word & 127;
+        moved[bit].record = s->records_of[word >> 7];
+        s->word_of[to] = word;
+    }
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        uint32_t *live = live_of(s, w), left = live[group] & slots;
+
+        live[group] = 0;
+        for (; left; left &= left - 1) {
+            const unsigned bit = (unsigned)__builtin_ctz(left);
+            const uint32_t slot = moved[bit].to;
+
+            live[slot / GROUP] |= 1u << slot % GROUP;
+            moved[bit].record->last[node_of(w, moved[bit].leaf)] = slot;
+        }
+    }
 }
 
 /** Slots are used up: invariant 5.  There is room for several times as many as are left, so that few are moved for a
@@ -240,47 +295,22 @@ static INLINE void set_live(struct peet_sim_surface *s, uint32_t group, const ui
 static __attribute__((noinline)) void renumber(struct peet_sim_surface *s)
 {
     const uint32_t groups = s->next / GROUP;
-    uint32_t oldest[WIDTHS], to = FIRST, moved[WIDTHS] = {0};
+    uint32_t oldest[WIDTHS], to = FIRST;
     uint64_t end;
 
     for (unsigned w = 0; w < WIDTHS; w++)
         oldest[w] = oldest_kept(s, w);
     for (uint32_t g = FIRST_GROUP; g < groups; g++) {
-        uint32_t live[WIDTHS], any = 0;
+        uint32_t any, kept = kept_of(s, g, oldest, &any);
 
-        for (unsigned w = 0; w < WIDTHS; w++)
-            any |= live[w] = live_of(s, w)[g];
-        for (; any; any &= any - 1) {
-            const unsigned bit = (unsigned)__builtin_ctz(any);
-            const uint32_t slot = g * GROUP + bit, word = s->word_of[slot];
-            unsigned widths = 0, kept = 0;
-
-            for (unsigned w = 0; w < WIDTHS; w++) {
-                widths |= (live[w] >> bit & 1) << w;
-                kept |= (unsigned)(slot >= oldest[w]) << w;
-            }
-            if (!(widths & kept)) {
-                drop(s, word, widths);
-                continue;
-            }
-            for (unsigned left = widths; left; left &= left - 1) {
-                const unsigned w = (unsigned)__builtin_ctz(left);
-
-                s->records_of[word >> 7]->last[node_of(w, word & 127)] = to;
-                moved[w] |= 1u << to % GROUP;
-            }
-            s->word_of[to] = word;
-            if (++to % GROUP == 0) {
-                set_live(s, to / GROUP - 1, moved);
-                memset(moved, 0, sizeof moved);
-            }
-        }
+        if (any & ~kept)
+            drop_slots(s, g, any & ~kept);
+        if (any)
+            move_slots(s, g, kept, to);
+        to += ones(kept);
     }
-    for (unsigned w = 0; w < WIDTHS; w++) {
-        memset(live_of(s, w) + to / GROUP, 0, (groups - to / GROUP) * sizeof *s->live);
+    for (unsigned w = 0; w < WIDTHS; w++)
         memset(zone_of(s, w) + to / GROUP, 0, groups - to / GROUP);
-    }
-    set_live(s, to / GROUP, moved);
     end = (uint64_t)SPARE * to;
     s->next = to;
     s->end = end < FEWEST_SLOTS ? FEWEST_SLOTS
@@ -505,15 +535,22 @@ static INLINE unsigned nowhere(struct peet_sim_surface *s, unsigned w, uint32_t 
     return s->bursts ? PEET_SIM_UNSEEN + bits(s->lines[w] - 1) : PEET_SIM_COLD;
 }
 
+/** Of a line that is beyond the stack its record knows which half was referenced last.  Returns: OTHER or 0 */
+static INLINE unsigned half_beyond(const struct peet__sim_batch *b, unsigned i, unsigned w)
+{
+    const unsigned node = node_of(w, b->leaf[i]), half = b->leaf[i] >> (PEET_SIM_HALVINGS - 1 - w) & 1;
+
+    return (b->record[i]->half[node / 32] >> node % 32 & 1) != half ? OTHER : 0;
+}
+
 /**
  * The references of a batch whose line is not near at this width: their slots are not live any more.
  * @far: a bit for each; @newest: live slots in the newest two groups before the batch
- * Returns: whether any line is beyond the stack
  */
-static INLINE uint32_t pass_far(struct peet_sim_surface *s, struct peet__sim_batch *b, unsigned w, uint32_t far,
+static INLINE void pass_far(struct peet_sim_surface *s, struct peet__sim_batch *b, unsigned w, uint32_t far,
     uint32_t newest)
 {
-    uint32_t *live = live_of(s, w), beyond = 0;
+    uint32_t *live = live_of(s, w);
     const uint8_t *zones = zone_of(s, w);
     uint64_t came = s->came[w];
 
@@ -525,7 +562,8 @@ static INLINE uint32_t pass_far(struct peet_sim_surface *s, struct peet__sim_bat
             bucket = bits(between(live, was, b->slot / GROUP - 1) + newest);
         } else if (zone == NOWHERE) {
             bucket = nowhere(s, w, was);
-            beyond |= was;
+            if (was == BEYOND && w < PEET_SIM_HALVINGS)
+                bucket |= half_beyond(b, i, w);
         } else if (zone % 2) {
             struct peet__sim_mark *m = &s->marks[w][zone / 2];
 
@@ -536,19 +574,6 @@ static INLINE uint32_t pass_far(struct peet_sim_surface *s, struct peet__sim_bat
         b->finding[i][w] |= (uint8_t)bucket;
     }
     s->came[w] = came;
-    return beyond;
-}
-
-/** Halves of lines that are beyond the stack are noted in the record. */
-static __attribute__((noinline)) void find_halves(struct peet__sim_batch *b, unsigned w)
-{
-    for (uint32_t i = 0; i < b->n; i++) {
-        const struct peet__sim_record *r = b->record[i];
-        const unsigned node = node_of(w, b->leaf[i]), half = b->leaf[i] >> (PEET_SIM_HALVINGS - 1 - w) & 1;
-
-        if (b->was[i][w] == BEYOND && (r->half[node / 32] >> node % 32 & 1) != half)
-            b->finding[i][w] |= OTHER;
-    }
 }
 
 /** All that is not near. */
@@ -560,8 +585,8 @@ static INLINE void pass_all_far(struct peet_sim_surface *s, struct peet__sim_bat
         for (unsigned w = 0; w < WIDTHS; w++)
             far[w] |= (uint32_t)(b->far[i] >> w & 1) << i;
     for (unsigned w = 0; w < WIDTHS; w++)
-        if (far[w] && RARELY(pass_far(s, b, w, far[w], newest[w])) && w < PEET_SIM_HALVINGS)
-            find_halves(b, w);
+        if (far[w])
+            pass_far(s, b, w, far[w], newest[w]);
 }
 
 /** A batch goes through all passes.  Returns: 0, or -1 without memory */
@@ -581,8 +606,10 @@ static INLINE int pass_all(struct peet_sim_surface *s, struct peet__sim_batch *b
         newest[w] = ones(b->live[0][w]) + ones(b->live[1][w]);
     }
     pass_near(b);
-    set_live(s, group - 1, b->live[0]);
-    set_live(s, group, b->live[1]);
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        live_of(s, w)[group - 1] = b->live[0][w];
+        live_of(s, w)[group] = b->live[1][w];
+    }
     pass_all_far(s, b, newest);
     return 0;
 }
