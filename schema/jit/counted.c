@@ -29,29 +29,48 @@ void peet__direct_report(struct peet_direct_run *run)
             d->observers[o].ops->settled(d->observers[o].self, run->hw);
 }
 
-void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t iterations)
+static int is_unreported(const struct peet__direct *d)
 {
-    const struct peet__direct *const d = peet__direct_of(run);
-    const struct peet_block_event event = {site->block, NULL, run->context, iterations, site->strides};
-    const uint64_t now = d->ops->clock(d->self, run->hw, run->began);
-    uint64_t unsettled = d->table.unreported != NULL && *d->table.unreported != 0;
+    return d->table.unreported != NULL && *d->table.unreported != 0;
+}
+
+/* Several look on, or something is to be reported after that. */
+static __attribute__((noinline)) void show_and_report(struct peet_direct_run *run, const struct peet__direct *d,
+    const struct peet__direct_counted_site *site, uint64_t now)
+{
+    uint64_t unsettled = 0;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_counted *const c = peet__direct_counted_of(site->watches[o]);
         if (c == NULL) {
             unsettled = 1; /* what it waits for is not known here */
             continue;
         }
-        d->observers[o].ops->shown(d->observers[o].self, run->hw, &event, run->previous, now);
+        d->observers[o].ops->shown(d->observers[o].self, run->hw, &site->event, run->previous, now);
         c->sums->stop = 0;
         unsettled |= c->sums->unsettled;
     }
-    if (__builtin_expect(unsettled != 0, 0))
+    if (unsettled != 0 || is_unreported(d))
         peet__direct_report(run);
+}
+
+void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
+{
+    const struct peet__direct *const d = peet__direct_of(run);
+    const uint64_t now = d->clock + (run->began >> d->table.clock_shift);
+    site->event.context = run->context;
+    site->event.turns = iterations;
+    if (__builtin_expect(site->only == NULL || site->only->sums->unsettled != 0 || is_unreported(d), 0)) {
+        show_and_report(run, d, site, now);
+        return;
+    }
+    site->only->sums->stop = 0;
+    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous, now);
 }
 
 void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
 {
     run->previous = NULL;
+    d->clock = d->nobservers != 0 && d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
     for (uint32_t o = 0; o < d->nobservers; o++)
         if (d->observers[o].ops->begins != NULL)
             d->observers[o].ops->begins(d->observers[o].self, run->hw);
@@ -151,11 +170,12 @@ static void add_up(struct emitter *m, struct peet_direct_counted *c, int is_loop
     constant(e, RSI, (uint64_t)(uintptr_t)&c->cycles);
     load(e, RAX, RBX, RUN(began));
     in_cycles(m, e);
-    memory(e, 0x29, RAX, RSI, 0); /* sub [rsi], rax */
+    CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
     load(e, RAX, RBX, RUN(bound));
     CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
     add_constant(e, RAX, time);
     in_cycles(m, e);
+    CODE(e, "\x48\x29\xd0");      /* sub rax, rdx */
     memory(e, 0x01, RAX, RSI, 0); /* add [rsi], rax */
 }
 
@@ -164,7 +184,9 @@ static void show(struct emitter *m, uint32_t index, int is_loop)
     struct peet__emit *const e = &m->e;
     struct peet__direct_counted_site *const site = &m->compiled->sites[index];
     *site = (struct peet__direct_counted_site){
-        &m->f->blocks[index], m->f->code[index].strides, &m->compiled->watches[(size_t)index * m->direct->nobservers]};
+        .event = {.block = &m->f->blocks[index], .strides = m->f->code[index].strides},
+        .only = m->direct->nobservers == 1 ? counted_of(m, index, 0) : NULL,
+        .watches = &m->compiled->watches[(size_t)index * m->direct->nobservers]};
     constant(e, RSI, (uint64_t)(uintptr_t)site);
     if (is_loop)
         load(e, RDX, RBX, RUN(turns));

@@ -22,8 +22,8 @@ struct peet__direct_patchable {
 
 /** A block that is counted, and may be shown to observers. */
 struct peet__direct_counted_site {
-    const struct peet_block *block;
-    const int64_t *strides;                   /* of a loop; NULL: it is none */
+    struct peet_block_event event;            /* but for context and turns */
+    struct peet_direct_counted *only;         /* nobody else looks on; NULL: somebody does */
     struct peet_direct_watch *const *watches; /* by observer */
 };
 
@@ -120,6 +120,7 @@ struct peet__direct {
         void *self;
     } observers[PEET__DIRECT_OBSERVERS];
     uint32_t nobservers;
+    uint64_t clock; /* with observers: that of the hardware context at its run's time 0, in cycles */
     /* the machine's */
     int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t iterations, const int64_t *strides);
     /* with observers: the loop that goes round, NULL: nobody wants to see it; its values, and who shows it */
@@ -151,7 +152,7 @@ int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site
 /* counted.c */
 /** peet__direct_show() - so many iterations of a loop, or one execution, that began at run->began, are shown to
  * observers; then what the machine has to report of it is reported */
-void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t iterations);
+void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
 /** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
 void peet__direct_report(struct peet_direct_run *run);
 /** peet__direct_begins(), peet__direct_ends() - machine code begins to execute blocks, or ends to: observers for whom

@@ -49,13 +49,14 @@ static void *create(const struct peet_env *env, const union peet_value *values)
     if (env->hw_contexts <= MATRIX)
         p->transfers = calloc((size_t)env->hw_contexts * env->hw_contexts + 1, sizeof *p->transfers);
     p->groups = calloc(p->ngroups, sizeof *p->groups);
-    if (!p->hw || !p->groups || profile_grow(p, &p->nodes, &p->nodes_room, 1, sizeof(*p->nodes))) {
+    if (!p->hw || !p->groups || profile_grow(p, &p->edges, &p->edges_room, 1, sizeof(*p->edges))) {
         env->fail(env, "out of memory");
         profile_free(p);
         return NULL;
     }
-    p->nodes[0] = (struct node){.parent = NOTHING, .routine = NOTHING, .arc = NOTHING, .edges = NOTHING};
-    p->nnodes = 1;
+    p->edges[p->nedges++] = (struct edge){.from = NOTHING}; /* none */
+    for (uint32_t i = 0; i < p->ngroups; i++)
+        p->groups[i].root = NOTHING;
     return self;
 }
 
@@ -84,7 +85,7 @@ static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64
         if (waited > gone)
             waited = gone;
         if (waited) {
-            struct place *place = c->last ? profile_place(p, c->last) : NULL;
+            struct place *place = c->last;
 
             c->sum.of[WAITED] += waited;
             c->sum.version++;
@@ -95,7 +96,7 @@ static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64
             }
         }
         h->thread = c;
-        h->place = c->last ? profile_place(p, c->last) : NULL;
+        h->place = c->last;
     }
     h->open = 1;
     h->last = now;
@@ -129,23 +130,23 @@ static inline void arrive(struct profile *p, struct hardware *h, struct thread *
 }
 
 /** It is this one; what it costs is added after that. */
-static inline void enter(struct profile *p, struct thread *c, const struct peet_block *block, uint64_t turns)
+static inline void enter(struct profile *p, struct thread *c, struct place *place, uint64_t turns)
 {
-    const struct place *last = c->last ? profile_place(p, c->last) : NULL;
+    const struct place *last = c->last;
+    const int entry = (place->block->flags & PEET_BLOCK_ENTRY) != 0;
 
     if (__builtin_expect(!last || !c->nframes || c->signal || last->jumps || last->tails, 0)) {
-        if (!last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function || last->leaves ||
-            !c->nframes)
-            profile_move(p, c, block);
-    } else if ((block->flags & PEET_BLOCK_ENTRY) && !last->returns) {
-        profile_call(p, c, block->function);
-    } else if (last->returns || block->function != c->last->function) {
-        if ((block->flags & PEET_BLOCK_ENTRY) || !last->returns || !profile_return(p, c, block))
-            profile_move(p, c, block);
+        if (!last || entry || place->routine != last->routine || last->leaves || !c->nframes)
+            profile_move(p, c, place);
+    } else if (entry && !last->returns) {
+        profile_call(p, c, place);
+    } else if (last->returns || place->routine != last->routine) {
+        if (entry || !last->returns || !profile_return(p, c, place))
+            profile_move(p, c, place);
     }
-    if (__builtin_expect(profile_place(p, block)->first, 0))
-        profile_back(p, c, profile_place(p, block), c->last, turns);
-    c->last = block;
+    if (__builtin_expect(place->first, 0))
+        profile_back(p, c, place, c->last, turns);
+    c->last = place;
 }
 
 static inline struct thread *context_of(struct profile *p, struct hardware *h, uint32_t number)
@@ -163,7 +164,7 @@ static void take(struct profile *p, unsigned hw, const struct peet_block_event *
     if (!place || !c || p->failed)
         return;
     arrive(p, h, c, now);
-    enter(p, c, block, turns);
+    enter(p, c, place, turns);
     h->place = place;
     c->sum.of[INSTRUCTIONS] += place->each.instructions * turns;
     c->sum.of[READS] += place->each.reads * turns;
@@ -220,13 +221,13 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
     return 0;
 }
 
-/** What code has counted becomes the context's. */
-static inline void drain(struct profile *p, struct thread *c)
+/** What code has counted is the context's. */
+static inline void drain(struct profile *p, struct thread *c, uint64_t now)
 {
-    for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++) {
-        c->sum.of[i] += p->sums.of[i];
-        p->sums.of[i] = 0;
-    }
+    c->sum.of[INSTRUCTIONS] = p->sums.of[INSTRUCTIONS];
+    c->sum.of[READS] = p->sums.of[READS];
+    c->sum.of[WRITES] = p->sums.of[WRITES];
+    c->sum.of[CYCLES] = now + p->offset;
 }
 
 static void begins(void *self, unsigned hw)
@@ -234,31 +235,48 @@ static void begins(void *self, unsigned hw)
     struct profile *p = self;
 
     (void)hw;
-    p->fresh = 1;
+    p->running = NULL;
+    memset(p->sums.of, 0, sizeof p->sums.of);
     p->sums.stop = 1;
+}
+
+/** The first one since code began to take blocks of a context. */
+static __attribute__((noinline)) struct thread *shown_first(struct profile *p, unsigned hw, uint32_t number,
+    uint64_t now)
+{
+    struct hardware *h = &p->hw[hw];
+    struct thread *c = context_of(p, h, number);
+
+    if (!c)
+        return NULL;
+    arrive(p, h, c, now);
+    h->place = NULL; /* places have their cycles from the code */
+    for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++)
+        p->sums.of[i] += c->sum.of[i];
+    p->offset = c->sum.of[CYCLES] - now;
+    return p->running = c;
 }
 
 static void shown(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
     uint64_t now)
 {
     struct profile *p = self;
-    struct hardware *h = &p->hw[hw];
-    struct thread *c = context_of(p, h, event->context);
+    struct thread *c = p->running;
+    struct place *place = p->places[event->block->id], *last = NULL; /* watch() has seen them all */
 
-    if (!c || p->failed)
+    if (__builtin_expect(previous != NULL && c != NULL, 1)) {
+        const uint64_t sum[RARE] = {p->sums.of[INSTRUCTIONS], p->sums.of[READS], p->sums.of[WRITES], now + p->offset};
+
+        last = p->places[previous->id];
+        if (__builtin_expect(profile_step(p, c, last, place, sum), 1))
+            return;
+    } else if (!c && (p->failed || !(c = shown_first(p, hw, event->context, now)))) {
         return;
-    if (p->fresh) {
-        arrive(p, h, c, now);
-        p->fresh = 0;
-        h->place = NULL; /* places have their cycles from the code */
-    } else {
-        c->sum.of[CYCLES] += now - h->last;
-        h->last = c->asked = now;
     }
-    if (previous)
-        c->last = previous;
-    drain(p, c);
-    enter(p, c, event->block, event->turns);
+    if (last)
+        c->last = last;
+    drain(p, c, now);
+    enter(p, c, place, event->turns);
 }
 
 static void settled(void *self, unsigned hw)
@@ -276,15 +294,14 @@ static void ends(void *self, unsigned hw, const struct peet_block *previous, uin
 {
     struct profile *p = self;
     struct hardware *h = &p->hw[hw];
-    struct thread *c = h->thread;
+    struct thread *c = p->running;
 
+    p->running = NULL;
     if (!previous || !c || p->failed)
         return;
-    c->last = previous;
-    drain(p, c);
-    c->sum.of[CYCLES] += now - h->last;
+    h->place = c->last = profile_place(p, previous);
+    drain(p, c, now);
     h->last = c->asked = now;
-    h->place = profile_place(p, previous);
 }
 
 static void executed(void *self, const struct peet_block *block, uint64_t times)

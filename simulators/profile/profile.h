@@ -5,17 +5,21 @@
  * grows, report.c writes the results.
  *
  * Invariants
- *   1. c->sum holds all costs of a context so far.  Costs are only ever added there; functions, paths and call sites
- *      get differences of two moments of it.  So the sums over functions and over paths equal the totals.
- *   2. c->frames[i].enter is c->sum at the moment when that call began.  A call's inclusive cost is added when it ends.
- *   3. What a context has cost since c->booked belongs to the node c->node, and is booked there before the node
- *      changes.
+ *   1. c->sum holds all costs of a context so far.  Costs are only ever added there.  When a call begins, c->sum is
+ *      subtracted from its edge, and when the call ends, c->sum is added to it.  So an edge has the inclusive cost of
+ *      its calls, as soon as none of them goes on.
+ *   2. All else follows from that, when the results are written (derive.c).  What control brings into a node, by calls
+ *      and by returns, less what it takes out of it, is what the node costs itself: the sum over the edges that lead
+ *      there, less the sum over those that begin there.  So the sums over functions and over paths equal the totals.
+ *   3. An edge keeps outermost calls of a function apart from those within it: the function's inclusive cost is the sum
+ *      of the former over all edges to it.
  *   4. No node has an ancestor of its own function: recursion goes back to the first node of the function.  So the
- *      tree of paths stays as small as the program's call graph allows, however deep the recursion is.
+ *      tree of paths stays as small as the program's call graph allows, however deep the recursion is.  Contexts that
+ *      are listed apart have a tree each; the results have one.
  *
  *   5. While code takes blocks for one context (peet/direct.h), it counts what they come to: the block's own cycles in
- *      place->counted, instructions, reads and writes in p->sums.  c->sum gets these before it is used: where a block
- *      is shown, and where the code ends.  Only where one is shown c->node changes.
+ *      place->counted, instructions, reads and writes in p->sums.  These are the context's in all, p->running's: c->sum
+ *      is as much before anybody else uses it.  Only where a block is shown c->node changes.
  *
  * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
  * jump to a function's first instruction, also from within, is a call that returns together with its caller; what leaves several frames at
@@ -27,6 +31,8 @@
 #include <peet/counting.h>
 #include <peet/direct.h>
 #include <peet/module.h>
+
+#include <string.h>
 
 enum { PROFILE_LEVELS = 6, PROFILE_CAUSES = PEET_MISS_CAUSES + 1 /* the last: instruction fetches */ };
 enum profile_measure {
@@ -48,18 +54,19 @@ struct cost {
     uint64_t of[MEASURES];
 };
 
-/* The measures that nearly every block changes: calls and returns add and copy them at once. */
-typedef uint64_t frequent __attribute__((vector_size(RARE * sizeof(uint64_t)), aligned(8), may_alias));
-
 /** A block of the program. */
 struct place {
     const struct peet_block *block; /* NULL: never executed */
     struct peet_counts each, varying;
     uint64_t executions, cycles, waited;
     struct cost *insns; /* misses and stalls by instruction; NULL: none so far */
+    uint32_t routine;   /* its function's id */
+    uint32_t edge;      /* that was taken last from here; 0: none */
     /* how it ends; tails: by a jump that leaves the function, if it is taken; leaves: returns or tails */
     uint8_t returns, jumps, tails, leaves;
     uint8_t library; /* what a library's function references */
+    uint8_t calls;   /* ends in a call: what is entered next has been called */
+    uint8_t entry;   /* of its function, and nothing else */
     uint8_t first;   /* not the entry, but the function's first instruction: a jump there is a call, also from within */
     /* what code counts of executions that do not come as events; watch is the last member, for its guards */
     struct peet_direct_counted counted;
@@ -69,8 +76,9 @@ struct place {
 /** A function of the program. */
 struct routine {
     const struct peet_function *function; /* NULL: never executed */
+    uint8_t called_back;                  /* by code that is not seen, at least once */
+    /* derived: */
     uint64_t calls;
-    uint8_t called_back;   /* by code that is not seen, at least once */
     struct cost inclusive; /* each cycle once, however deep the recursion */
 };
 
@@ -78,54 +86,58 @@ struct routine {
 struct arc {
     uint32_t caller, callee;       /* functions; caller NOTHING: code that was not compiled by peetcc */
     const struct peet_block *site; /* the block that ends with the call; NULL: none */
+    uint32_t next;                 /* in its chain */
+    /* derived: */
     uint64_t calls;
     struct cost inclusive; /* of each call, as callgrind has it: recursion counts again */
-    uint32_t next;         /* in its chain */
 };
 
 /** A call path. */
 struct node {
-    uint32_t parent, routine; /* NOTHING: the root */
+    uint32_t parent, routine; /* NOTHING: a root */
     uint32_t arc;
-    uint32_t edges;
-    uint64_t calls;
-    struct cost self;
+    uint32_t edges, group;
 };
 
 /** What follows a node when a site calls a function: mostly a child, an ancestor if it is recursion. */
 struct edge {
-    uint32_t routine, node, arc, next;
-    const struct peet_block *site;
+    uint32_t from, node, routine, arc;
+    const struct place *site;
+    uint32_t next;
+    uint64_t calls;
+    /* inclusive cost: [0]: of outermost calls of the function, [1]: of others */
+    uint64_t of[2][RARE];
+    uint64_t *rare[2]; /* the rare measures; NULL: all 0 */
 };
 
+/** A call that goes on. */
 struct frame {
-    const struct peet_block *last; /* of the caller */
-    uint32_t node, routine, arc;   /* the caller's node; who is called */
-    uint8_t tail;                  /* returns when its caller does */
-    uint8_t back;                  /* jumps from the function to its first instruction, all from one place */
-    uint64_t times;                /* so many of these; in enter the sum over them: of instructions, reads and writes */
-    struct cost enter;
+    struct place *last;     /* of the caller */
+    uint32_t edge, routine; /* who is called */
+    uint8_t tail;           /* returns when its caller does */
+    uint8_t back;           /* jumps from the function to its first instruction, all from one place */
+    struct cost enter;      /* the context's sum when it began: cycles, and the rare measures */
+    uint64_t times;         /* so many jumps back; in enter the sum over them: of instructions, reads and writes */
 };
 
 /** A software context while it is there. */
 struct thread {
-    const struct peet_block *last; /* the last block */
+    struct place *last; /* of the last block; NULL: none so far */
     struct frame *frames;
     uint32_t *depth; /* of each routine on the stack */
     uint32_t nframes, frames_room, depth_room;
     uint32_t number, node, group;
-    uint64_t asked;      /* the time of its last event, */
-    struct hardware *hw; /* and where that was */
-    uint8_t waits;       /* its last event may have taken it off its processor */
-    uint8_t signal;      /* a signal handler comes next */
-    struct cost sum, booked;
+    uint64_t asked;          /* the time of its last event, */
+    struct hardware *hw;     /* and where that was */
+    uint8_t waits;           /* its last event may have taken it off its processor */
+    uint8_t signal;          /* a signal handler comes next */
+    struct cost sum, booked; /* booked: what the group's root has of it */
 };
 
 /** Contexts whose functions are listed apart: the first ones by themselves, all others together. */
 struct group {
-    struct cost *routines;
-    uint32_t room;
-    uint8_t used;
+    struct cost came; /* in all, to the root */
+    uint32_t root;    /* its node; NOTHING: none so far */
 };
 
 struct hardware {
@@ -153,35 +165,20 @@ struct profile {
     uint32_t nplaces, nroutines, narcs, arcs_room, nnodes, nodes_room, nedges, edges_room, nthreads, ngroups, nchains;
     uint64_t *transfers; /* lines that the cache of one hardware context gave to another: from * n + to */
     struct cost nowhere; /* misses and stalls of no block of the program */
-    /* instructions, reads and writes that code has counted, and c->sum of the context that runs does not have yet */
+    /* instructions, reads and writes of the context for which code takes blocks, and what its cycles are more than the
+     * clock */
     struct peet_direct_sums sums;
-    int fresh; /* code has begun to take blocks, and none of them was shown so far */
+    uint64_t offset;
+    struct thread *running; /* that context; NULL: none, or no block was shown since code began to take them */
     int failed;
 };
 
-void profile_cost_add_rare(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before);
 void profile_cost_copy_rare(const struct profile *p, struct cost *to, const struct cost *sum);
-
-/** @now, @before: sums of a context at two moments, or anything of another version */
-static inline void cost_add(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before)
-{
-    *(frequent *)to->of += *(const frequent *)now->of - *(const frequent *)before->of;
-    if (__builtin_expect(now->version != before->version, 0))
-        profile_cost_add_rare(p, to, now, before);
-}
 
 static inline void cost_add_all(const struct profile *p, struct cost *to, const struct cost *cost)
 {
     for (uint32_t i = 0; i < p->measures; i++)
         to->of[i] += cost->of[i];
-}
-
-/** @to: was a copy of the same sum before, or is zero */
-static inline void cost_copy(const struct profile *p, struct cost *to, const struct cost *sum)
-{
-    *(frequent *)to->of = *(const frequent *)sum->of;
-    if (__builtin_expect(to->version != sum->version, 0))
-        profile_cost_copy_rare(p, to, sum);
 }
 
 /* ---- tables.c: all return NULL (or NOTHING) after env->fail() */
@@ -194,7 +191,7 @@ static inline int profile_grow(struct profile *p, void *list, uint32_t *room, si
 struct place *profile_place_new(struct profile *p, const struct peet_block *block);
 struct thread *profile_thread(struct profile *p, uint32_t number);
 void profile_thread_over(struct profile *p, struct thread *c);
-struct routine *profile_routine(struct profile *p, const struct peet_function *function);
+int profile_routine(struct profile *p, const struct peet_function *function);
 struct cost *profile_insn(struct profile *p, struct place *place, uint32_t insn);
 void profile_free(struct profile *p);
 
@@ -207,20 +204,39 @@ static inline struct place *profile_place(struct profile *p, const struct peet_b
 
 /* ---- stack.c */
 /** The context enters a block that does not simply follow the last one in its function. */
-void profile_move(struct profile *p, struct thread *c, const struct peet_block *block);
+void profile_move(struct profile *p, struct thread *c, struct place *place);
 /** The same for an entry after a block that ends in a call, without a signal. */
-void profile_call(struct profile *p, struct thread *c, const struct peet_function *function);
+void profile_call(struct profile *p, struct thread *c, const struct place *place);
 /** The same for what is no entry, after a block that returns.  Returns: 0: it is not the end of one call, which was no
  * jump, so that profile_move() has to look */
-int profile_return(struct profile *p, struct thread *c, const struct peet_block *block);
-/** What the context has cost since the last time goes to its path. */
-void profile_book(struct profile *p, struct thread *c);
+int profile_return(struct profile *p, struct thread *c, const struct place *place);
+/** Both in one, where this is so and nothing has to be looked for: after the block @last, whatever c->last is.
+ * @sum: as of c->sum, which need not be so far.  Returns: 0: nothing has happened, the others are to see to it */
+int profile_step(struct profile *p, struct thread *c, struct place *last, const struct place *place,
+    const uint64_t sum[RARE]);
 /** The context is in the block, by a jump from its own function, and so many times again by jumps of the block to itself:
- * calls, as callgrind has it, for it is the function's first one.  @from: the block before */
-void profile_back(struct profile *p, struct thread *c, const struct place *place, const struct peet_block *from,
-    uint64_t turns);
+ * calls, as callgrind has it, for it is the function's first one.  @from: the block before, or NULL */
+void profile_back(struct profile *p, struct thread *c, struct place *place, struct place *from, uint64_t turns);
 /** All calls end. */
 void profile_unwind(struct profile *p, struct thread *c);
+
+/* ---- derive.c */
+/** What follows from the edges. */
+struct profile_path {
+    uint32_t parent, routine, arc; /* of routine NOTHING: the root, which is the first */
+    uint64_t calls;
+    struct cost self;
+};
+struct profile_derived {
+    struct profile_path *paths; /* of all contexts; parents first */
+    uint32_t npaths;
+    struct cost *self;      /* what each node costs itself */
+    uint32_t *first, *next; /* the nodes of each group that are functions'; NOTHING: no more */
+};
+/** Costs of routines, arcs, paths and groups; nothing may go on.  Returns: 0, or -1 after env->fail(); in any case
+ * profile_derived_free() follows */
+int profile_derive(struct profile *p, struct profile_derived *out);
+void profile_derived_free(struct profile_derived *d);
 
 /* ---- report.c */
 void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths);

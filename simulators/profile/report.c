@@ -63,23 +63,24 @@ static void put_routine(const struct profile *p, const struct peet_env *env, str
     env->stats_string(env, o, "image", f && f->image ? f->image : "");
 }
 
-/** What functions cost themselves: the sum over their nodes.  The caller frees it; NULL: no memory */
-static struct cost *selves(const struct profile *p)
+/** What functions cost themselves: the sum over their paths.  The caller frees it; NULL: no memory */
+static struct cost *selves(const struct profile *p, const struct profile_derived *d)
 {
     struct cost *list = calloc(p->nroutines + 1, sizeof *list);
 
-    for (uint32_t i = 0; list && i < p->nnodes; i++)
-        if (p->nodes[i].routine != NOTHING)
-            cost_add_all(p, &list[p->nodes[i].routine], &p->nodes[i].self);
+    for (uint32_t i = 0; list && i < d->npaths; i++)
+        if (d->paths[i].routine != NOTHING)
+            cost_add_all(p, &list[d->paths[i].routine], &d->paths[i].self);
     return list;
 }
 
 /* -------------------------------------------------------------------------------------------- functions */
 
-static void put_functions(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+static void put_functions(const struct profile *p, const struct profile_derived *d, const struct peet_env *env,
+    struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "functions");
-    struct cost *self = selves(p), *called = calloc(p->nroutines + 1, sizeof *called);
+    struct cost *self = selves(p, d), *called = calloc(p->nroutines + 1, sizeof *called);
 
     for (uint32_t i = 0; called && i < p->narcs; i++)
         if (p->arcs[i].caller != NOTHING)
@@ -268,21 +269,22 @@ static void put_calls(const struct profile *p, const struct peet_env *env, struc
 }
 
 /** Children come after their parents, so one pass from the end adds up the subtrees. */
-static void put_paths(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+static void put_paths(const struct profile *p, const struct profile_derived *d, const struct peet_env *env,
+    struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "paths");
-    struct cost *all = malloc((p->nnodes + 1) * sizeof *all);
+    struct cost *all = malloc((d->npaths + 1) * sizeof *all);
 
     if (!all) {
-        env->fail(env, "out of memory for %u paths", p->nnodes);
+        env->fail(env, "out of memory for %u paths", d->npaths);
         return;
     }
-    for (uint32_t i = 0; i < p->nnodes; i++)
-        all[i] = p->nodes[i].self;
-    for (uint32_t i = p->nnodes; i-- > 1;)
-        cost_add_all(p, &all[p->nodes[i].parent], &all[i]);
-    for (uint32_t i = 0; i < p->nnodes; i++) {
-        const struct node *n = &p->nodes[i];
+    for (uint32_t i = 0; i < d->npaths; i++)
+        all[i] = d->paths[i].self;
+    for (uint32_t i = d->npaths; i-- > 1;)
+        cost_add_all(p, &all[d->paths[i].parent], &all[i]);
+    for (uint32_t i = 0; i < d->npaths; i++) {
+        const struct profile_path *n = &d->paths[i];
         struct peet_stats *o = env->stats_object(env, list, NULL);
         const struct peet_function *f = n->routine != NOTHING ? p->routines[n->routine].function : NULL;
 
@@ -300,36 +302,58 @@ static void put_paths(const struct profile *p, const struct peet_env *env, struc
     free(all);
 }
 
-static void put_contexts(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+/** The functions of a group: @costs and @there, by routine, are 0 before and after that. */
+static void put_context(const struct profile *p, const struct profile_derived *d, uint32_t group,
+    const struct peet_env *env, struct peet_stats *o, struct cost *costs, uint8_t *there)
+{
+    struct peet_stats *functions = env->stats_array(env, o, "functions");
+    struct cost sum = {0}, none = {0};
+
+    for (uint32_t i = d->first[group]; i != NOTHING; i = d->next[i]) {
+        there[p->nodes[i].routine] = 1;
+        cost_add_all(p, &costs[p->nodes[i].routine], &d->self[i]);
+    }
+    for (uint32_t i = 0; i < p->nroutines; i++) {
+        struct peet_stats *one;
+
+        if (!there[i])
+            continue;
+        there[i] = 0;
+        if (!memcmp(&costs[i], &none, sizeof none))
+            continue;
+        one = env->stats_object(env, functions, NULL);
+        env->stats_u64(env, one, "id", i);
+        env->stats_string(env, one, "name", p->routines[i].function->name);
+        put(p, env, one, &costs[i], "");
+        cost_add_all(p, &sum, &costs[i]);
+        costs[i] = none;
+    }
+    put(p, env, o, &sum, "");
+}
+
+static void put_contexts(const struct profile *p, const struct profile_derived *d, const struct peet_env *env,
+    struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "contexts");
+    struct cost *costs = calloc(p->nroutines + 1, sizeof *costs);
+    uint8_t *there = calloc(p->nroutines + 1, 1);
 
-    for (uint32_t g = 0; g < p->ngroups; g++) {
-        struct peet_stats *o, *functions;
-        struct cost sum = {0}, none = {0};
+    if (!costs || !there)
+        env->fail(env, "out of memory");
+    for (uint32_t g = 0; costs && there && g < p->ngroups; g++) {
+        struct peet_stats *o;
 
-        if (!p->groups[g].used)
+        if (d->first[g] == NOTHING)
             continue;
         o = env->stats_object(env, list, NULL);
         if (g + 1 < p->ngroups)
             env->stats_u64(env, o, "context", g);
         else
             env->stats_string(env, o, "context", "all the others");
-        functions = env->stats_array(env, o, "functions");
-        for (uint32_t i = 0; i < p->groups[g].room; i++) {
-            const struct cost *cost = &p->groups[g].routines[i];
-            struct peet_stats *one;
-
-            if (!memcmp(cost, &none, sizeof none))
-                continue;
-            one = env->stats_object(env, functions, NULL);
-            env->stats_u64(env, one, "id", i);
-            env->stats_string(env, one, "name", p->routines[i].function->name);
-            put(p, env, one, cost, "");
-            cost_add_all(p, &sum, cost);
-        }
-        put(p, env, o, &sum, "");
+        put_context(p, d, g, env, o, costs, there);
     }
+    free(costs);
+    free(there);
 }
 
 /** Which processor's cache gave lines to which other's. */
@@ -351,20 +375,26 @@ static void put_transfers(const struct profile *p, const struct peet_env *env, s
 void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths)
 {
     struct cost sum = {0};
+    struct profile_derived derived;
     struct peet_stats *list;
 
+    if (profile_derive(p, &derived)) {
+        profile_derived_free(&derived);
+        return;
+    }
     env->stats_string(env, node, "convention", p->convention == PEET_COUNT_PLAIN ? "plain" : "callgrind");
     list = env->stats_array(env, node, "levels");
     for (uint32_t l = 0; l < p->nlevels; l++)
         env->stats_string(env, list, NULL, p->levels[l].name);
-    for (uint32_t i = 0; i < p->nnodes; i++)
-        cost_add_all(p, &sum, &p->nodes[i].self);
+    for (uint32_t i = 0; i < derived.npaths; i++)
+        cost_add_all(p, &sum, &derived.paths[i].self);
     put(p, env, env->stats_object(env, node, "totals"), &sum, "");
-    put_functions(p, env, node);
+    put_functions(p, &derived, env, node);
     put_lines(p, env, node);
     put_calls(p, env, node);
     if (paths)
-        put_paths(p, env, node);
-    put_contexts(p, env, node);
+        put_paths(p, &derived, env, node);
+    put_contexts(p, &derived, env, node);
     put_transfers(p, env, node);
+    profile_derived_free(&derived);
 }

@@ -5,29 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The first time that the routine costs something in its group.  Returns: 0, or -1 after env->fail() */
-static __attribute__((noinline)) int book_first(struct profile *p, struct group *g, uint32_t routine)
-{
-    g->used = 1;
-    return profile_grow(p, &g->routines, &g->room, (size_t)routine + 1, sizeof(*g->routines));
-}
-
-static inline void book(struct profile *p, struct thread *c)
-{
-    struct group *g = &p->groups[c->group];
-    const uint32_t routine = p->nodes[c->node].routine;
-
-    cost_add(p, &p->nodes[c->node].self, &c->sum, &c->booked);
-    if (routine != NOTHING && ((routine < g->room && g->used) || book_first(p, g, routine) == 0))
-        cost_add(p, &g->routines[routine], &c->sum, &c->booked);
-    cost_copy(p, &c->booked, &c->sum);
-}
-
-void profile_book(struct profile *p, struct thread *c)
-{
-    book(p, c);
-}
-
 static uint32_t hash(uint32_t caller, const struct peet_block *site, uint32_t callee)
 {
     uint64_t x =
@@ -84,11 +61,12 @@ static uint32_t node_below(struct profile *p, uint32_t parent, uint32_t routine,
             return i;
     if (profile_grow(p, &p->nodes, &p->nodes_room, (size_t)p->nnodes + 1, sizeof(*p->nodes)))
         return NOTHING;
-    p->nodes[p->nnodes] = (struct node){.parent = parent, .routine = routine, .arc = arc, .edges = NOTHING};
+    p->nodes[p->nnodes] = (struct node){
+        .parent = parent, .routine = routine, .arc = arc, .edges = NOTHING, .group = p->nodes[parent].group};
     return p->nnodes++;
 }
 
-static uint32_t find_edge(const struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+static uint32_t find_edge(const struct profile *p, uint32_t node, const struct place *site, uint32_t routine)
 {
     uint32_t e = p->nodes[node].edges;
 
@@ -110,90 +88,150 @@ static uint32_t to_front(struct profile *p, uint32_t node, uint32_t e)
     return e;
 }
 
-static uint32_t edge_new(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+static uint32_t edge_new(struct profile *p, uint32_t node, const struct place *site,
+    const struct peet_function *function)
 {
+    const uint32_t routine = function->id;
     uint32_t arc, below;
 
-    arc = arc_of(p, p->nodes[node].routine, site, routine);
+    if (profile_routine(p, function))
+        return NOTHING;
+    arc = arc_of(p, p->nodes[node].routine, site ? site->block : NULL, routine);
     if (arc == NOTHING || profile_grow(p, &p->edges, &p->edges_room, (size_t)p->nedges + 1, sizeof(*p->edges)))
         return NOTHING;
     below = node_below(p, node, routine, arc);
     if (below == NOTHING)
         return NOTHING;
-    p->edges[p->nedges] = (struct edge){routine, below, arc, p->nodes[node].edges, site};
+    p->edges[p->nedges] = (struct edge){
+        .from = node, .node = below, .routine = routine, .arc = arc, .site = site, .next = p->nodes[node].edges};
     p->nodes[node].edges = p->nedges;
     return p->nedges++;
 }
 
-static inline uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+static __attribute__((noinline)) uint32_t other_edge(struct profile *p, uint32_t node, struct place *site,
+    const struct peet_function *function)
 {
-    const uint32_t first = p->nodes[node].edges;
-    uint32_t e;
+    uint32_t e = find_edge(p, node, site, function->id);
 
-    if (__builtin_expect(first != NOTHING && p->edges[first].routine == routine && p->edges[first].site == site, 1))
-        return first;
-    e = find_edge(p, node, site, routine);
-    return e != NOTHING ? to_front(p, node, e) : edge_new(p, node, site, routine);
+    e = e != NOTHING ? to_front(p, node, e) : edge_new(p, node, site, function);
+    if (site && e != NOTHING)
+        site->edge = e;
+    return e;
+}
+
+static inline uint32_t edge_of(struct profile *p, uint32_t node, struct place *site,
+    const struct peet_function *function)
+{
+    const uint32_t last = site ? site->edge : 0;
+
+    if (__builtin_expect(p->edges[last].from == node && p->edges[last].routine == function->id, 1))
+        return last;
+    return other_edge(p, node, site, function);
+}
+
+/** A call by this edge begins, with room for its frame.  @sum: the context's */
+static inline __attribute__((always_inline)) void begin_call(const struct profile *p, struct thread *c, uint32_t number,
+    struct place *last, int tail, const uint64_t sum[RARE])
+{
+    struct edge *e = &p->edges[number];
+    struct frame *f = &c->frames[c->nframes++];
+    uint64_t *of = e->of[c->depth[e->routine]++ != 0];
+
+    f->last = last;
+    f->edge = number;
+    f->routine = e->routine;
+    f->tail = (uint8_t)tail;
+    f->back = 0;
+    f->enter.of[CYCLES] = sum[CYCLES];
+    if (__builtin_expect(f->enter.version != c->sum.version, 0))
+        profile_cost_copy_rare(p, &f->enter, &c->sum);
+    of[INSTRUCTIONS] -= sum[INSTRUCTIONS];
+    of[READS] -= sum[READS];
+    of[WRITES] -= sum[WRITES];
+    of[CYCLES] -= sum[CYCLES];
+    c->node = e->node;
 }
 
 /** @calls: 1, or 0: another piece of a call that was counted before */
-static inline void push(struct profile *p, struct thread *c, const struct peet_function *function,
-    const struct peet_block *site, int tail, unsigned calls)
+static inline void push(struct profile *p, struct thread *c, const struct peet_function *function, struct place *site,
+    int tail, unsigned calls)
 {
-    struct routine *routine = function->id < p->nroutines && p->routines[function->id].function
-        ? &p->routines[function->id]
-        : profile_routine(p, function);
-    uint32_t e;
-    struct frame *f;
+    const uint32_t routine = function->id, number = edge_of(p, c->node, site, function);
 
-    if (!routine)
+    if (number == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
+        profile_grow(p, &c->depth, &c->depth_room, (size_t)routine + 1, sizeof(*c->depth)))
         return;
-    book(p, c);
-    e = edge_of(p, c->node, site, function->id);
-    if (e == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
-        profile_grow(p, &c->depth, &c->depth_room, (size_t)function->id + 1, sizeof(*c->depth)))
-        return;
-    f = &c->frames[c->nframes++];
-    cost_copy(p, &f->enter, &c->sum);
-    f->last = c->last;
-    f->node = c->node;
-    f->routine = function->id;
-    f->arc = p->edges[e].arc;
-    f->tail = (uint8_t)tail;
-    f->back = 0;
-    c->depth[function->id]++;
-    c->node = p->edges[e].node;
-    p->nodes[c->node].calls += calls;
-    p->arcs[f->arc].calls += calls;
-    routine->calls += calls;
+    begin_call(p, c, number, c->last, tail, c->sum.of);
+    p->edges[number].calls += calls;
+}
+
+static uint64_t *rare_of(struct profile *p, struct edge *e, int inner)
+{
+    if (!e->rare[inner])
+        e->rare[inner] = calloc(MEASURES - RARE, sizeof *e->rare[inner]);
+    if (!e->rare[inner] && !p->failed) {
+        p->env->fail(p->env, "out of memory for a profile");
+        p->failed = 1;
+    }
+    return e->rare[inner];
+}
+
+/** What is rare, of a call that ends. */
+static __attribute__((noinline)) void add_rare(struct profile *p, const struct thread *c, const struct frame *f,
+    int inner)
+{
+    uint64_t *rare = rare_of(p, &p->edges[f->edge], inner);
+
+    for (uint32_t i = RARE; rare && i < p->measures; i++)
+        rare[i - RARE] += c->sum.of[i] - f->enter.of[i];
 }
 
 /** Jumps back end with the call of the function.  Of what has no moment within a block, cycles and misses, each of them
  * has all since that call. */
 static __attribute__((noinline)) void add_back(struct profile *p, const struct thread *c, const struct frame *f)
 {
-    struct cost *to = &p->arcs[f->arc].inclusive;
+    struct edge *e = &p->edges[f->edge];
+    uint64_t *rare = rare_of(p, e, 1);
     const struct frame *call = f;
 
     while (call->back && call > c->frames)
         call--;
-    for (uint32_t i = 0; i < p->measures; i++)
-        to->of[i] += f->times * c->sum.of[i] - (i < CYCLES ? f->enter.of[i] : f->times * call->enter.of[i]);
+    for (uint32_t i = 0; rare && i < p->measures; i++)
+        *(i < RARE ? &e->of[1][i] : &rare[i - RARE]) +=
+            f->times * c->sum.of[i] - (i < CYCLES ? f->enter.of[i] : f->times * call->enter.of[i]);
+}
+
+/** The last call, which is no jump back, ends. */
+static inline __attribute__((always_inline)) void end_call(struct profile *p, struct thread *c,
+    const uint64_t sum[RARE])
+{
+    const struct frame *f = &c->frames[--c->nframes];
+    struct edge *e = &p->edges[f->edge];
+    const int inner = --c->depth[f->routine] != 0;
+    uint64_t *of = e->of[inner];
+
+    of[INSTRUCTIONS] += sum[INSTRUCTIONS];
+    of[READS] += sum[READS];
+    of[WRITES] += sum[WRITES];
+    of[CYCLES] += sum[CYCLES];
+    c->node = e->from;
+    if (__builtin_expect(f->enter.version != c->sum.version, 0))
+        add_rare(p, c, f, inner);
 }
 
 /** One call ends.  Returns: whether its caller's ends with it */
 static inline int pop(struct profile *p, struct thread *c)
 {
-    struct frame *f = &c->frames[--c->nframes];
+    const struct frame *f = &c->frames[c->nframes - 1];
 
-    book(p, c);
-    if (__builtin_expect(f->back, 0))
+    if (__builtin_expect(f->back, 0)) {
+        c->nframes--;
+        c->depth[f->routine]--;
         add_back(p, c, f);
-    else
-        cost_add(p, &p->arcs[f->arc].inclusive, &c->sum, &f->enter);
-    if (--c->depth[f->routine] == 0)
-        cost_add(p, &p->routines[f->routine].inclusive, &c->sum, &f->enter);
-    c->node = f->node;
+        c->node = p->edges[f->edge].from;
+    } else {
+        end_call(p, c, c->sum.of);
+    }
     c->last = f->last;
     return f->tail;
 }
@@ -222,28 +260,27 @@ static void resynchronise(struct profile *p, struct thread *c, const struct peet
 /** The frame of the jumps back from a place, in the call of the function that goes on: one for all of them, however often
  * it jumps.  Returns: NULL after env->fail() */
 static struct frame *back_frame(struct profile *p, struct thread *c, const struct peet_function *function,
-    const struct peet_block *site)
+    struct place *site)
 {
-    const uint32_t e = edge_of(p, c->node, site, function->id);
+    const uint32_t number = edge_of(p, c->node, site, function);
     struct frame *f;
 
-    if (e == NOTHING)
+    if (number == NOTHING)
         return NULL;
     for (uint32_t i = c->nframes; i-- > 0 && c->frames[i].back;)
-        if (c->frames[i].arc == p->edges[e].arc)
+        if (c->frames[i].edge == number)
             return &c->frames[i];
     if (profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)))
         return NULL;
     f = &c->frames[c->nframes++];
-    *f = (struct frame){
-        .last = c->last, .node = c->node, .routine = function->id, .arc = p->edges[e].arc, .tail = 1, .back = 1};
+    *f = (struct frame){.last = c->last, .edge = number, .routine = function->id, .tail = 1, .back = 1};
     c->depth[function->id]++;
     return f;
 }
 
 /** @turns: so many jumps; what the context has had at the first, and what is between two of them */
-static void go_back(struct profile *p, struct thread *c, const struct peet_function *function,
-    const struct peet_block *site, uint64_t turns, const struct peet_counts *before, const struct peet_counts *each)
+static void go_back(struct profile *p, struct thread *c, const struct peet_function *function, struct place *site,
+    uint64_t turns, const struct peet_counts *before, const struct peet_counts *each)
 {
     struct frame *f = turns ? back_frame(p, c, function, site) : NULL;
     const uint64_t pairs = turns % 2 ? (turns - 1) / 2 * turns : turns / 2 * (turns - 1);
@@ -254,60 +291,57 @@ static void go_back(struct profile *p, struct thread *c, const struct peet_funct
     f->enter.of[INSTRUCTIONS] += turns * before->instructions + pairs * each->instructions;
     f->enter.of[READS] += turns * before->reads + pairs * each->reads;
     f->enter.of[WRITES] += turns * before->writes + pairs * each->writes;
-    p->nodes[c->node].calls += turns;
-    p->arcs[f->arc].calls += turns;
-    p->routines[function->id].calls += turns;
+    p->edges[f->edge].calls += turns;
 }
 
-void profile_back(struct profile *p, struct thread *c, const struct place *place, const struct peet_block *from,
-    uint64_t turns)
+void profile_back(struct profile *p, struct thread *c, struct place *place, struct place *from, uint64_t turns)
 {
-    const struct peet_block *block = place->block;
+    const struct peet_block *block = place->block, *before = from ? from->block : NULL;
     const struct peet_counts *each = &place->each;
     struct peet_counts now = {c->sum.of[INSTRUCTIONS], c->sum.of[READS], c->sum.of[WRITES]};
 
-    if (!c->nframes || current(c) != block->function->id)
+    if (!c->nframes || current(c) != place->routine)
         return;
     /* not by way of the entry, which is a call by itself */
-    if (from && from->function == block->function && !((from->flags & PEET_BLOCK_ENTRY) && !from->ninsns))
+    if (from && from->routine == place->routine && !((before->flags & PEET_BLOCK_ENTRY) && !before->ninsns))
         go_back(p, c, block->function, from, 1, &now, each);
     now.instructions += each->instructions;
     now.reads += each->reads;
     now.writes += each->writes;
-    go_back(p, c, block->function, block, turns - 1, &now, each);
+    go_back(p, c, block->function, place, turns - 1, &now, each);
 }
 
 /** The last call has returned, and another function is entered: by code that is not seen.  Was that code jumped to by the
  * function below, which so goes on?  Or did it call that function, which called the last one by a jump, so that both are
  * over?  It was jumped to if it calls what it has called before, or works on memory for the program, unless it was seen
  * to call the function below. */
-static int goes_on_below(struct profile *p, const struct thread *c, const struct peet_block *block)
+static int goes_on_below(const struct profile *p, const struct thread *c, const struct place *place)
 {
     const struct frame *f = c->nframes > 1 ? &c->frames[c->nframes - 1] : NULL;
 
     if (!f || !f->tail || p->routines[f[-1].routine].called_back)
         return 0;
-    return profile_place(p, block)->library || find_edge(p, f->node, f->last, block->function->id) != NOTHING;
+    return place->library || find_edge(p, p->edges[f->edge].from, f->last, place->routine) != NOTHING;
 }
 
 /** Is the context in another execution than the one of its last block, without a call?  That has returned, or has
  * jumped to code that is not seen and has returned. */
-static int has_returned(const struct thread *c, const struct place *last, const struct peet_block *block, int entered)
+static int has_returned(const struct place *last, const struct place *place, int entered)
 {
     return last->returns ||
         (last->tails && !entered &&
-            (block->function != c->last->function || block->pc != c->last->pc + c->last->code_bytes));
+            (place->routine != last->routine || place->block->pc != last->block->pc + last->block->code_bytes));
 }
 
-void profile_move(struct profile *p, struct thread *c, const struct peet_block *block)
+void profile_move(struct profile *p, struct thread *c, struct place *place)
 {
-    const struct place *last = c->last ? profile_place(p, c->last) : NULL;
-    const int entered = (block->flags & PEET_BLOCK_ENTRY) || profile_place(p, block)->library;
-    int returned = last && has_returned(c, last, block, entered), tail;
+    const struct place *last = c->last;
+    const int entered = (place->block->flags & PEET_BLOCK_ENTRY) || place->library;
+    int returned = last && has_returned(last, place, entered), tail;
 
     while (returned && c->nframes && c->frames[c->nframes - 1].back)
         pop(p, c);
-    if (returned && entered && goes_on_below(p, c, block)) {
+    if (returned && entered && goes_on_below(p, c, place)) {
         pop(p, c);
         returned = 0;
     } else if (returned) {
@@ -315,38 +349,69 @@ void profile_move(struct profile *p, struct thread *c, const struct peet_block *
             ;
     }
     if (entered) {
-        last = c->last ? profile_place(p, c->last) : NULL;
+        last = c->last;
         tail = last && last->jumps && !returned && !c->signal && c->nframes;
         c->signal = 0;
-        if (tail && c->last->function == block->function && current(c) == block->function->id)
-            profile_back(p, c, profile_place(p, block), c->last, 1);
+        if (tail && last->routine == place->routine && current(c) == place->routine)
+            profile_back(p, c, place, c->last, 1);
         else
-            push(p, c, block->function, c->last, tail, (block->flags & PEET_BLOCK_ENTRY) != 0);
+            push(p, c, place->block->function, c->last, tail, (place->block->flags & PEET_BLOCK_ENTRY) != 0);
         if (returned && c->nframes)
-            p->routines[block->function->id].called_back = 1;
-    } else if (current(c) != block->function->id) {
-        resynchronise(p, c, block->function);
+            p->routines[place->routine].called_back = 1;
+    } else if (current(c) != place->routine) {
+        resynchronise(p, c, place->block->function);
     }
 }
 
-void profile_call(struct profile *p, struct thread *c, const struct peet_function *function)
+void profile_call(struct profile *p, struct thread *c, const struct place *place)
 {
-    push(p, c, function, c->last, 0, 1);
+    push(p, c, place->block->function, c->last, 0, 1);
 }
 
-int profile_return(struct profile *p, struct thread *c, const struct peet_block *block)
+int profile_return(struct profile *p, struct thread *c, const struct place *place)
 {
     const struct frame *f = &c->frames[c->nframes - 1];
 
-    if (c->nframes < 2 || f->tail || f[-1].routine != block->function->id || profile_place(p, block)->library)
+    if (c->nframes < 2 || f->tail || f[-1].routine != place->routine || place->library)
         return 0;
     pop(p, c);
     return 1;
 }
 
+int profile_step(struct profile *p, struct thread *c, struct place *last, const struct place *place,
+    const uint64_t sum[RARE])
+{
+    if (c->signal || !c->nframes || place->first)
+        return 0;
+    if (last->calls && place->entry) {
+        const struct edge *e = &p->edges[last->edge];
+
+        if (e->from != c->node || e->routine != place->routine || c->nframes == c->frames_room ||
+            place->routine >= c->depth_room)
+            return 0;
+        begin_call(p, c, last->edge, last, 0, sum);
+        p->edges[last->edge].calls++;
+        return 1;
+    }
+    if (last->returns && !last->jumps && !last->tails && !place->entry && !place->library && c->nframes > 1) {
+        const struct frame *f = &c->frames[c->nframes - 1];
+
+        if (f->tail || f->back || f[-1].routine != place->routine)
+            return 0;
+        end_call(p, c, sum);
+        return 1;
+    }
+    return 0;
+}
+
 void profile_unwind(struct profile *p, struct thread *c)
 {
+    struct cost *came = &p->groups[c->group].came;
+
     while (c->nframes)
         pop(p, c);
-    profile_book(p, c);
+    for (uint32_t i = 0; i < p->measures; i++) {
+        came->of[i] += c->sum.of[i] - c->booked.of[i];
+        c->booked.of[i] = c->sum.of[i];
+    }
 }

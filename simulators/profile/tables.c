@@ -47,6 +47,7 @@ struct place *profile_place_new(struct profile *p, const struct peet_block *bloc
     if (!place)
         return NULL;
     place->block = block;
+    place->routine = block->function->id;
     peet_count_static(block, p->convention, &place->each);
     if (block->insns && block->ninsns) {
         uint8_t last = block->insns[block->ninsns - 1].opcode->klass;
@@ -60,13 +61,9 @@ struct place *profile_place_new(struct profile *p, const struct peet_block *bloc
     place->returns |= place->library;
     place->first = (uint8_t)(peet_block_is_first(block) && !(block->flags & PEET_BLOCK_ENTRY) && !place->library);
     place->leaves = place->returns || place->tails;
+    place->entry = (uint8_t)((block->flags & PEET_BLOCK_ENTRY) && !place->library);
+    place->calls = (uint8_t)(!place->leaves && !place->jumps);
     return place;
-}
-
-void profile_cost_add_rare(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before)
-{
-    for (uint32_t i = RARE; i < p->measures; i++)
-        to->of[i] += now->of[i] - before->of[i];
 }
 
 void profile_cost_copy_rare(const struct profile *p, struct cost *to, const struct cost *sum)
@@ -74,6 +71,20 @@ void profile_cost_copy_rare(const struct profile *p, struct cost *to, const stru
     for (uint32_t i = RARE; i < p->measures; i++)
         to->of[i] = sum->of[i];
     to->version = sum->version;
+}
+
+/** Where the call paths of a group's contexts begin.  Returns: a node, or NOTHING after env->fail() */
+static uint32_t root_of(struct profile *p, uint32_t group)
+{
+    struct group *g = &p->groups[group];
+
+    if (g->root != NOTHING)
+        return g->root;
+    if (profile_grow(p, &p->nodes, &p->nodes_room, (size_t)p->nnodes + 1, sizeof(*p->nodes)))
+        return NOTHING;
+    p->nodes[p->nnodes] =
+        (struct node){.parent = NOTHING, .routine = NOTHING, .arc = NOTHING, .edges = NOTHING, .group = group};
+    return g->root = p->nnodes++;
 }
 
 struct thread *profile_thread(struct profile *p, uint32_t number)
@@ -84,12 +95,17 @@ struct thread *profile_thread(struct profile *p, uint32_t number)
         return p->threads[number];
     if (profile_grow(p, &p->threads, &p->nthreads, (size_t)number + 1, sizeof(*p->threads)))
         return NULL;
-    c = p->threads[number] = fresh(p, sizeof *c);
-    if (c) {
-        c->number = number;
-        c->group = number < p->ngroups - 1 ? number : p->ngroups - 1;
+    c = fresh(p, sizeof *c);
+    if (!c)
+        return NULL;
+    c->number = number;
+    c->group = number < p->ngroups - 1 ? number : p->ngroups - 1;
+    c->node = root_of(p, c->group);
+    if (c->node == NOTHING) {
+        free(c);
+        return NULL;
     }
-    return c;
+    return p->threads[number] = c;
 }
 
 void profile_thread_over(struct profile *p, struct thread *c)
@@ -106,12 +122,12 @@ void profile_thread_over(struct profile *p, struct thread *c)
     free(c);
 }
 
-struct routine *profile_routine(struct profile *p, const struct peet_function *function)
+int profile_routine(struct profile *p, const struct peet_function *function)
 {
     if (profile_grow(p, &p->routines, &p->nroutines, (size_t)function->id + 1, sizeof(*p->routines)))
-        return NULL;
+        return -1;
     p->routines[function->id].function = function;
-    return &p->routines[function->id];
+    return 0;
 }
 
 struct cost *profile_insn(struct profile *p, struct place *place, uint32_t insn)
@@ -134,8 +150,10 @@ void profile_free(struct profile *p)
             free(p->threads[i]->depth);
             free(p->threads[i]);
         }
-    for (uint32_t i = 0; i < p->ngroups; i++)
-        free(p->groups[i].routines);
+    for (uint32_t i = 0; i < p->nedges; i++) {
+        free(p->edges[i].rare[0]);
+        free(p->edges[i].rare[1]);
+    }
     free(p->places);
     free(p->routines);
     free(p->arcs);

@@ -44,3 +44,33 @@ for name in callbacks unseen; do
     done
     diff seen.json counted.json >different.txt || fail "$name with its libraries: $(head -20 different.txt)"
 done
+# call sites of one function have a path each, and the same path of two contexts is one
+cat >sites.c <<'END'
+#include <pthread.h>
+static volatile int sum;
+__attribute__((noinline)) static void leaf(void) { sum++; }
+static void *work(void *n)
+{
+    leaf();
+    for (int i = 0; i < *(int *)n; i++)
+        leaf();
+    return 0;
+}
+int main(void)
+{
+    static int n[2] = {3, 5};
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], 0, work, &n[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], 0);
+    return 0;
+}
+END
+must "$peetcc" -O1 -g -pthread -o sites sites.c
+must "$peet" run -q --observe profile --cores 2 -d sites.out -- ./sites
+equal "paths to leaf(): line and calls" '[[6,2],[8,8]]' \
+    "$(jq -c '[.profile.paths[] | select(.function == "leaf") | [.line, .calls]] | sort' sites.out/stats.json)"
+equal "instructions of leaf(): of all contexts, and by itself" \
+    "$(jq '[.profile.contexts[].functions[] | select(.name == "leaf").instructions] | add' sites.out/stats.json)" \
+    "$(jq '[.profile.functions[] | select(.name == "leaf").instructions] | add' sites.out/stats.json)"
