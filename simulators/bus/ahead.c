@@ -15,6 +15,7 @@
  */
 #include "ahead.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * TEMPLATE_REFS + PEET_DIRECT_LOOKS };
 #define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
@@ -59,6 +60,13 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
     return 0;
 }
 
+static void free_block(struct bus_ahead_block *k)
+{
+    if (k)
+        free(k->leads);
+    free(k);
+}
+
 void peet__bus_ahead_fini(struct bus *b)
 {
     struct bus_ahead *const a = b->ahead;
@@ -67,7 +75,7 @@ void peet__bus_ahead_fini(struct bus *b)
     for (unsigned hw = 0; hw < b->nhw; hw++)
         free(a->hw[hw].run.log_begin);
     for (uint32_t id = 0; id < a->nblocks; id++)
-        free(a->blocks[id]);
+        free_block(a->blocks[id]);
     free(a->blocks);
     free(a);
     b->ahead = NULL;
@@ -96,6 +104,44 @@ static uint32_t group_with(const struct bus *b, const struct block_template *p, 
     return k;
 }
 
+/* A reference leads its probe, unless others have the right that it needs before it does.  @missing: the probe's rights
+ * so far; @touches: of the block, up to this one */
+static void add_lead(const struct bus *b, struct bus_ahead_block *k, uint32_t place, int write, uint8_t *missing,
+    uint8_t last, uint32_t touches)
+{
+    const struct bus_ahead_ref *const r = &k->refs[place];
+    if (!(*missing & (write ? PERMISSION_WRITE : PERMISSION_READ)))
+        return;
+    *missing &= write ? 0 : PERMISSION_WRITE;
+    k->leads[k->nleads++] =
+        (struct bus_ahead_lead){.at = b->cpi * k->block->refs[r->ref].insn + touches * b->hit_cycles * CPI_ONE,
+            .offset = r->offset,
+            .bytes = r->bytes,
+            .probe = r->probe,
+            .ref = r->ref,
+            .permission_mask = write ? 0 : PERMISSION_WRITE,
+            .last = last,
+            .place = (uint8_t)place,
+            .again = r->twice && !write};
+}
+
+/* Of all references of a block those that may be more than a hit. */
+static void find_leads(const struct bus *b, struct bus_ahead_block *k, const struct group *groups)
+{
+    uint8_t missing[PEET_DIRECT_LOOKS]; /* by probe */
+    memset(missing, PERMISSION, sizeof missing);
+    if (b->replacement != REPLACE_LRU) /* a line that the block has used may make room all the same */
+        return;
+    for (uint32_t i = 0; i < k->nrefs; i++) {
+        const struct bus_ahead_ref *const r = &k->refs[i];
+        const int reads_first = r->twice ? !(k->block->refs[r->ref].flags & PEET_REF_ATOMIC) : r->permission_mask != 0;
+        if (reads_first)
+            add_lead(b, k, i, 0, &missing[r->probe], groups[r->probe].stamp, r->before + 1);
+        if (!r->permission_mask)
+            add_lead(b, k, i, 1, &missing[r->probe], groups[r->probe].stamp, r->before + 1u + (uint32_t)reads_first);
+    }
+}
+
 /* What is known of the block; made when it is first asked for.  NULL: it does not go this way, or no memory */
 static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *block, const uint64_t *values)
 {
@@ -121,6 +167,10 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
         !(k = calloc(1, sizeof *k + block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
+    if (!(k->leads = calloc(2 * (size_t)p->ngroups + 1, sizeof *k->leads))) {
+        free(k);
+        return NULL;
+    }
     for (uint32_t i = 0, before = 0; i < block->nrefs; i++) {
         const struct peet_ref *const r = &block->refs[i];
         const int twice = r->kind == PEET_REF_MODIFY;
@@ -128,7 +178,7 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
             continue;
         const uint32_t g = group_with(b, p, block, values, i);
         if (g == p->ngroups) {
-            free(k);
+            free_block(k);
             return NULL;
         }
         const struct group *const group = &peet__bus_groups_of(b, p)[g];
@@ -142,6 +192,7 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
                 .twice = (uint8_t)twice};
         before += 1u + (uint32_t)twice;
     }
+    find_leads(b, k, peet__bus_groups_of(b, p));
     return a->blocks[block->id] = k;
 }
 
@@ -209,12 +260,10 @@ static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, u
 static __attribute__((noinline)) int not_lost(struct bus *b, struct cache *c, uint32_t frame)
 {
     struct frame *const f = &c->frames[frame];
-    const uint64_t line = KEY_LINE(c->keys[frame]);
-    const struct line_record *const record = peet_sim_linemap_get(&b->lines_map, line);
-    if (!record || record->invalidations)
+    if (b->records[f - b->frames]->invalidations)
         return 0;
     f->tracked = 0;
-    peet__bus_set(b, f, line, f->state);
+    peet__bus_set(b, f, KEY_LINE(c->keys[frame]), f->state);
     return 1;
 }
 
@@ -364,7 +413,52 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     return more + (r->twice ? 2 * lines : lines);
 }
 
-/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are left to
+/* Can a block that may miss be taken by its leads?  Not if a probe lies in two lines, or if one line could make room for
+ * another one (groups.c). */
+static int led(const struct bus *b, const struct bus_ahead_block *k, const uint64_t *begins)
+{
+    const struct block_template *const p = &b->templates[k->block->id];
+    const struct group *const groups = peet__bus_groups_of(b, p);
+    const uint64_t room = b->line_bytes;
+    uint64_t sets = 0; /* a bit for each, of 64 */
+    for (uint32_t g = 0; g < p->ngroups; g++)
+        if ((begins[g] & (room - 1)) + groups[g].span > room)
+            return 0;
+    for (uint32_t g = 0; g < p->ngroups && p->ngroups > b->ways; g++)
+        sets |= 1ull << (peet__bus_set_of(b, begins[g] >> b->line_shift) & 63);
+    return k->nleads != 0 && (!sets || p->ngroups - (uint32_t)__builtin_popcountll(sets) < b->ways);
+}
+
+/* A block in its turn by its leads, as far as all others hit then.  Returns: how many of its references have happened
+ */
+static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
+    struct walk *w)
+{
+    struct bus *const b = run->machine;
+    struct cache *const c = &b->caches[hw_of(run)->number];
+    const uint64_t stamp = run->stamp;
+    for (const struct bus_ahead_lead *r = k->leads, *end = r + k->nleads; r != end; r++) {
+        const uint64_t address = begins[r->probe] + r->offset, line = address >> b->line_shift;
+        uint64_t used = stamp + r->last;
+        uint32_t f = c->predictor[line & b->predictor_mask];
+        if ((c->keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION)) {
+            if (KEY_LINE(c->keys[f]) == line && c->used[f] > used) /* another probe's, which comes later */
+                used = c->used[f];
+            c->stamp = stamp + r->ref;
+            w->stall_cycles += b->touch(b, c, line, peet__bus_sectors(b, address & (b->line_bytes - 1), r->bytes),
+                r->bytes, r->permission_mask ? TOUCH_READ : TOUCH_WRITE,
+                w->start + (w->cpi_rest + r->at) / CPI_ONE + w->stall_cycles);
+            f = c->predictor[line & b->predictor_mask];
+            if ((c->keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION) && !r->again)
+                return r->place + 1u; /* not all that follow it hit */
+        }
+        if (used > c->used[f])
+            c->used[f] = used;
+    }
+    return k->nrefs;
+}
+
+/* One execution in its turn, whatever it takes.  Its own time, stamps and counts are left to
  * the caller.  @begins: of the groups */
 static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
 {
@@ -382,7 +476,8 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k,
     b->ahead->began = w.start;
     if (b->calendar.n)
         peet__bus_calendar_settle(&b->calendar, w.start);
-    for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
+    const uint32_t done = led(b, k, begins) ? happen_led(run, k, begins, &w) : 0;
+    for (const struct bus_ahead_ref *r = k->refs + done, *end = k->refs + k->nrefs; r != end; r++) {
         const uint64_t address = begins[r->probe] + r->offset, line = address >> shift;
         const uint32_t f = predictor[line & predictor_mask];
         if (__builtin_expect((keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) &&

@@ -15,9 +15,21 @@ struct bus_ahead_ref {
     uint8_t permission_mask; /* as in a probe: PERMISSION_WRITE if it only reads */
     uint8_t twice;           /* it reads and writes */
 };
+/** The first reference of a probe, or the first that writes after others that read: if it has its permission then, so
+ * have those that follow it. */
+struct bus_ahead_lead {
+    uint64_t at; /* when it asks, since the block's beginning, in CPI_ONE: without stalls */
+    uint16_t offset, bytes;
+    uint8_t probe, ref, permission_mask;
+    uint8_t last;  /* the probe's last reference of the block, + 1: as stamps count them */
+    uint8_t place; /* in refs */
+    uint8_t again; /* the same reference writes next */
+};
 struct bus_ahead_block {
     const struct peet_block *block;
-    uint32_t nrefs; /* without prefetches */
+    uint32_t nrefs;  /* without prefetches */
+    uint32_t nleads; /* 0: the block is to be taken reference by reference; */
+    struct bus_ahead_lead *leads;
     struct bus_ahead_ref refs[];
 };
 

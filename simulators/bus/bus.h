@@ -180,8 +180,9 @@ struct bus {
     struct hw *hw;
     struct cache *caches;
     struct frame *frames;
-    uint64_t *keys;   /* of all frames */
-    void *frames_raw; /* what was allocated for them, and for stamps */
+    uint64_t *keys;               /* of all frames */
+    struct line_record **records; /* of the lines in frames, by frame (not in uniprocessor.c) */
+    void *frames_raw;             /* what was allocated for them, and for stamps */
     uint32_t predictor_mask;
     struct block_template *templates; /* by block id (template.c) */
     uint32_t ntemplates;
@@ -197,6 +198,7 @@ struct bus {
     struct bus_direct *direct; /* blocks that peet takes by itself (direct.c); NULL: none */
     struct bus_ahead *ahead;   /* the same for several processors (ahead.c) */
     int groupwise;             /* groups.c has its conditions */
+    int filled_at_once[2];     /* a miss of a read, of a write: one transaction, which nobody refuses */
     /* miss.c */
     uint32_t (*go_slowly)(struct bus *, struct execution *, uint64_t begin, uint64_t line, const struct line_access *);
     int silent_write;             /* a write to a line that a read has brought in needs no transaction */
@@ -430,7 +432,7 @@ void peet__bus_no_memory(struct bus *b);
 typedef uint64_t bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time);
 /** The fastest one for this machine. */
-bus_touch *peet__bus_touch_for(const struct bus *b);
+bus_touch *peet__bus_touch_for(struct bus *b);
 
 /* uniprocessor.c */
 /** What kind of miss it is that happens now, unless others have taken the line, of one with this record, which is in no
@@ -456,7 +458,7 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line);
 void peet__bus_used(struct bus *b, struct cache *c, struct frame *f, int fill);
 void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f);
 /** Take a copy out of its line's list and make the frame invalid. */
-void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
+void peet__bus_drop(struct bus *b, struct cache *c, struct frame *f);
 static inline struct cache *peet__bus_cache_of(struct bus *b, const struct frame *f)
 {
     return &b->caches[f->cache];
@@ -514,11 +516,37 @@ static inline uint32_t peet__bus_least(const uint64_t *stamps, uint32_t n)
     }
     return best;
 }
+/** The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector
+ * would wait for them.  Quick if @ways is a constant power of two. */
+static inline __attribute__((always_inline)) uint32_t peet__bus_oldest_way(const uint64_t *used, uint32_t ways,
+    uint64_t *out_used)
+{
+    enum { MOST = 16 };
+    const uint64_t unit = ways > 8 ? 16 : 8;
+    uint64_t least[MOST];
+    if (ways > MOST || (ways & (ways - 1))) {
+        const uint32_t way = peet__bus_least(used, ways);
+        *out_used = used[way];
+        return way;
+    }
+    for (uint32_t way = 0; way < ways; way++)
+        least[way] = used[way] * unit + way; /* none are equal */
+    for (uint32_t half = ways / 2; half; half /= 2)
+        for (uint32_t way = 0; way < half; way++)
+            least[way] = least[way + half] < least[way] ? least[way + half] : least[way];
+    *out_used = least[0] / unit;
+    return least[0] & (unit - 1);
+}
 /** The frame of the line's set that was used longest ago; invalid ones never were. */
 static inline struct frame *peet__bus_oldest(const struct bus *b, const struct cache *c, uint64_t line)
 {
+    enum { USUAL = 8, FEW = 2 };
     const size_t first = (size_t)peet__bus_set_of(b, line) * b->ways;
-    return &c->frames[first + peet__bus_least(c->used + first, b->ways)];
+    uint64_t used;
+    return &c->frames[first +
+        (b->ways == USUAL        ? peet__bus_oldest_way(c->used + first, USUAL, &used)
+                : b->ways == FEW ? peet__bus_oldest_way(c->used + first, FEW, &used)
+                                 : peet__bus_least(c->used + first, b->ways))];
 }
 static inline void peet__bus_plru_used(const struct bus *b, struct cache *c, uint32_t i)
 {

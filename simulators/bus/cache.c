@@ -85,7 +85,9 @@ int peet__bus_caches_init(struct bus *b)
                  stamps = b->classify && !b->recent ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
     void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->frames) + b->ncaches * stamps * sizeof(uint64_t) + 64);
     b->frames_raw = raw;
-    if (!b->caches || !raw || (!b->recent && peet_sim_oldest_scratch_init(&b->scratch, b->lines)))
+    b->records = b->uniprocessor ? NULL : calloc(lines, sizeof(struct line_record *));
+    if (!b->caches || !raw || (!b->uniprocessor && !b->records) ||
+        (!b->recent && peet_sim_oldest_scratch_init(&b->scratch, b->lines)))
         return -1;
     b->keys = (uint64_t *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
     uint64_t *const used = b->keys + lines;
@@ -122,6 +124,7 @@ void peet__bus_caches_fini(struct bus *b)
     peet_sim_oldest_scratch_fini(&b->scratch);
     free(b->caches);
     free(b->frames_raw);
+    free(b->records);
 }
 
 struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, const struct line_record *record)
@@ -213,13 +216,14 @@ void peet__bus_used(struct bus *b, struct cache *c, struct frame *f, int fill)
 
 void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f)
 {
+    b->records[f - b->frames] = record;
     f->next = record->copies;
     record->copies = (uint32_t)(f - b->frames) + 1;
 }
 
-void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, struct frame *f)
+void peet__bus_drop(struct bus *b, struct cache *c, struct frame *f)
 {
-    uint32_t self = (uint32_t)(f - b->frames) + 1, i = (uint32_t)(f - c->frames), *link = &record->copies;
+    uint32_t self = (uint32_t)(f - b->frames) + 1, i = (uint32_t)(f - c->frames), *link = &b->records[self - 1]->copies;
     while (*link != self)
         link = &b->frames[*link - 1].next;
     *link = f->next;

@@ -85,7 +85,7 @@ ALWAYS void invalidate(struct bus *b, struct cache *by, struct cache *holder, st
         else
             peet__bus_shadow_leave(b, holder, f);
     }
-    peet__bus_drop(b, holder, record, f);
+    peet__bus_drop(b, holder, f);
 }
 
 /* A holder that refuses: the request fails, the holder writes back and drops its copy. */
@@ -174,8 +174,8 @@ ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_recor
 ALWAYS int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time, enum known known)
 {
     uint64_t line = peet__bus_line_in(b, f);
-    struct line_record *record = peet_sim_linemap_get(&b->lines_map, line); /* there: it was referenced */
-    int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
+    struct line_record *record = b->records[f - b->frames];
+    int dirty = b->dirty[f->state];
     c->stats.evictions++;
     if (WATCHED(b))
         peet__bus_report_removed(b, c, line, c, dirty, time);
@@ -195,7 +195,7 @@ ALWAYS int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time,
                     peet__bus_check_snoop_row(b, peet__bus_cache_of(b, h), line, h->state, OP_WRITE_BACK);
         }
     }
-    peet__bus_drop(b, c, record, f);
+    peet__bus_drop(b, c, f);
     if (WIDE(b)) /* dropping put it on the free list: take it off again */
         (void)peet__bus_victim(b, c, line);
     if (CHECKED(b))
@@ -247,22 +247,33 @@ static inline void fill_recent(struct bus *b, struct cache *c, uint32_t frame, u
         peet__bus_stackdist_stop(b, c, c->stamp - 1);
 }
 
-ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
-    enum touch touch, uint64_t time, enum known known)
+/* The line's record, and its word of stackdist.h, if it has one. */
+struct records {
+    struct line_record *line;
+    uint32_t *word;
+};
+
+ALWAYS struct records records_of(struct bus *b, struct cache *c, uint64_t line, enum known known)
 {
-    struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
-    if (!record || (CLASSIFIED(b) && peet__bus_classify_reserve(b))) {
+    struct records r = {NULL, NULL};
+    if (b->dead || !(r.line = peet_sim_linemap_get(&b->lines_map, line)) ||
+        (CLASSIFIED(b) && peet__bus_classify_reserve(b)) ||
+        (RECENT(b) && !(r.word = peet_sim_linemap_word(c->words, line)))) {
         peet__bus_no_memory(b);
-        return 0;
+        r.line = NULL;
     }
+    return r;
+}
+
+/* A reference to a line with these records. */
+ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records records, uint64_t line, uint64_t sectors,
+    unsigned bytes, enum touch touch, uint64_t time, enum known known)
+{
+    struct line_record *const record = records.line;
+    uint32_t *word = records.word;
     int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
-    uint32_t *word = RECENT(b) ? peet_sim_linemap_word(c->words, line) : NULL;
     struct frame *f, *victim = NULL;
     uint64_t begin = time, left = 0; /* the stamp of the line that makes room */
-    if (RECENT(b) && !word) {
-        peet__bus_no_memory(b);
-        return 0;
-    }
     if (known != KNOWN_RECENT) {
         f = peet__bus_find(b, c, line, record);
     } else { /* the record says where it is */
@@ -274,12 +285,8 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
         before_settling(b, c, record);
     if (!f) {
         enum bus_op op = b->protocol->processor[BUS_INVALID][write].op;
-        if (op == OP_READ || op == OP_READX) { /* chosen early: its record is somewhere else in memory */
-            victim = known == KNOWN_NOTHING || b->replacement != REPLACE_LRU ? peet__bus_victim(b, c, line)
-                                                                             : peet__bus_oldest(b, c, line);
-            if (victim->state != BUS_INVALID)
-                peet_sim_linemap_prefetch(&b->lines_map, peet__bus_line_in(b, victim));
-        }
+        if (op == OP_READ || op == OP_READX)
+            victim = peet__bus_victim(b, c, line);
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (known == KNOWN_RECENT && !record->invalidations && c->stamp < c->stackdist.until)
             c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
@@ -352,26 +359,94 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
     return time - begin;
 }
 
+static __attribute__((noinline)) uint64_t touch_there(struct bus *b, struct cache *c, struct records records,
+    uint64_t line, uint64_t sectors, unsigned bytes, enum touch touch, uint64_t time)
+{
+    return b->recent ? touch_known(b, c, records, line, sectors, bytes, touch, time, KNOWN_RECENT)
+                     : touch_known(b, c, records, line, sectors, bytes, touch, time, KNOWN_PLAIN);
+}
+
+/* touch_known(), quickly where the line is not there and is brought in by one transaction. */
+ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes, enum touch touch,
+    uint64_t time, enum known known)
+{
+    const int write = touch == TOUCH_WRITE;
+    const struct bus_processor_row *const row = &b->protocol->processor[BUS_INVALID][write];
+    const struct records records = records_of(b, c, line, known);
+    struct line_record *const record = records.line;
+    uint32_t *const word = records.word;
+    if (!record)
+        return 0;
+    if (!b->filled_at_once[write] ||
+        (RECENT(b) ? (*word & STACKDIST_FRAME) != 0 || c->stamp + 1 >= c->stackdist.until
+                   : peet__bus_find(b, c, line, record) != NULL))
+        return touch_there(b, c, records, line, sectors, bytes, touch, time);
+    struct frame *const f = peet__bus_oldest(b, c, line);
+    const uint32_t i = (uint32_t)(f - c->frames);
+    const uint64_t left = c->used[i];
+    int write_back = 0;
+    if (b->ahead && record->invalidations)
+        before_settling(b, c, record);
+    c->stamp++;
+    *(write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
+    if (RECENT(b) && !record->invalidations)
+        c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
+    else if (RECENT(b))
+        peet__bus_classify_miss(b, c, record, word, sectors);
+    if (f->state != BUS_INVALID)
+        write_back = evict(b, c, f, time, known);
+    const struct outcome out = transact(b, c, record, f, line, (enum bus_op)row->op, sectors, bytes, time, known);
+    peet__bus_link(b, record, f);
+    f->place = RECENT(b);
+    peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
+    c->used[i] = c->stamp;
+    c->predictor[line & b->predictor_mask] = i;
+    if (RECENT(b)) {
+        if (write)
+            b->written[f - b->frames] |= sectors;
+        fill_recent(b, c, i, left, word);
+        if (record->invalidations)
+            note(b, c, record, f, line);
+    }
+    if (write_back) /* from a buffer: the processor does not wait for it */
+        use_bus(b, c, OP_WRITE_BACK, out.time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1, known);
+    return out.time - time;
+}
+
 static uint64_t touch_recent(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    return touch_known(b, c, line, sectors, bytes, touch, time, KNOWN_RECENT);
+    return fill(b, c, line, sectors, bytes, touch, time, KNOWN_RECENT);
 }
 
 static uint64_t touch_plain(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    return touch_known(b, c, line, sectors, bytes, touch, time, KNOWN_PLAIN);
+    return fill(b, c, line, sectors, bytes, touch, time, KNOWN_PLAIN);
+}
+
+/* Does a miss always take one transaction, which nobody refuses? */
+static int filled_at_once(const struct bus *b, int write)
+{
+    const struct bus_processor_row *const row = &b->protocol->processor[BUS_INVALID][write];
+    unsigned flags = 0;
+    for (unsigned state = 0; state < b->protocol->nstates; state++)
+        flags |= b->protocol->snoop[state][row->op].flags;
+    return (row->op == OP_READ || row->op == OP_READX) && !row->again && !(flags & (BUS_REFUSE | BUS_TAKE)) &&
+        b->replacement == REPLACE_LRU && b->fetch == FETCH_OFF;
 }
 
 static uint64_t touch_any(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    return touch_known(b, c, line, sectors, bytes, touch, time, KNOWN_NOTHING);
+    const struct records records = records_of(b, c, line, KNOWN_NOTHING);
+    return records.line ? touch_known(b, c, records, line, sectors, bytes, touch, time, KNOWN_NOTHING) : 0;
 }
 
-bus_touch *peet__bus_touch_for(const struct bus *b)
+bus_touch *peet__bus_touch_for(struct bus *b)
 {
+    for (int write = 0; write < 2; write++)
+        b->filled_at_once[write] = filled_at_once(b, write);
     if (b->check || b->watched || b->wide || b->perfect || (b->classify && !b->recent))
         return touch_any;
     return b->classify ? touch_recent : touch_plain;

@@ -35,27 +35,6 @@ ALWAYS uint64_t transfer(struct bus *b, uint64_t requested, uint64_t cycles, uin
     return start + cycles - requested;
 }
 
-/* The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector
- * would wait for them. */
-ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways, uint64_t *out_used)
-{
-    enum { MOST = 16 };
-    const uint64_t unit = ways > 8 ? 16 : 8;
-    uint64_t least[MOST];
-    if (ways > MOST || (ways & (ways - 1))) {
-        const uint32_t way = peet__bus_least(used, ways);
-        *out_used = used[way];
-        return way;
-    }
-    for (uint32_t way = 0; way < ways; way++)
-        least[way] = used[way] * unit + way; /* none are equal */
-    for (uint32_t half = ways / 2; half; half /= 2)
-        for (uint32_t way = 0; way < half; way++)
-            least[way] = least[way + half] < least[way] ? least[way + half] : least[way];
-    *out_used = least[0] / unit;
-    return least[0] & (unit - 1);
-}
-
 /* The frame with this line, of those from keys[0], used[first] on; NO_FRAME.  The keys of invalid ways are line 0's,
  * but those were never used. */
 static __attribute__((noinline)) uint32_t frame_in_set(const uint64_t *keys, const uint64_t *used, uint32_t first,
@@ -231,7 +210,7 @@ ALWAYS struct access_result fill_line(struct bus *b, uint64_t line, const struct
         return there_is(b, line, w, there, by, s);
 
     uint64_t used;
-    i = first + oldest_way(c->used + first, ways, &used);
+    i = first + peet__bus_oldest_way(c->used + first, ways, &used);
     if (s.classify)
         peet__bus_stackdist_fill(&c->stackdist, i, used, record);
     struct frame *const f = &c->frames[i];
