@@ -44,7 +44,7 @@ void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint
 
     map->totals.loops++;
     if (!n) { /* nothing to do: joined at once; in the marker form the join is recorded */
-        carrier->joining = !carrier->marked_fork;
+        carrier->next_step = carrier->marked_fork ? PEET_STEP_STREAM : PEET_STEP_JOIN;
         return;
     }
     if (n > UINT32_MAX - map->next_number) {
@@ -221,7 +221,7 @@ static void join(struct peet_map *map, struct peet_map_loop *loop)
         dismiss(map, worker);
     }
     carrier->forked = NULL;
-    carrier->joining = !loop->marked;
+    carrier->next_step = loop->marked ? PEET_STEP_STREAM : PEET_STEP_JOIN;
     peet__map_arrive(map, carrier, NULL, loop->end_cycles);
     peet__map_loop_free(map, loop);
 }
@@ -268,7 +268,7 @@ int peet__map_iterate(struct peet_map *map, struct peet_map_loop *loop, unsigned
     c->loop = loop;
     c->iteration = loop->lo + i;
     c->marked = loop->marked;
-    c->starting = 1;
+    c->next_step = PEET_STEP_BEGIN;
     c->last_hw = hw;
     c->instructions = 0;
     c->first_cycle = core->clock;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine: which hardware context acts, what its context does next, and the books.
+ * The engine: which hardware context acts, what its events do, and the books.
  *
  * A winner tree (Knuth, The Art of Computer Programming 3, 5.4.1) holds the time at which each hardware context acts
- * next.  engine() takes the least one; act() lets that hardware context act.  peet__map_produce() says what its context
- * does next.
+ * next.  engine() takes the least one; act() lets that hardware context act.  peet__map_produce() (produce.c) says what
+ * its context does next.
  *
  *   1. A key in the tree is the time of the hardware context's next event.  An idle hardware context has the key
  *      PEET_MAP_NEVER.
@@ -130,7 +130,7 @@ void peet__map_record(struct peet_map *map, const struct peet_map_context *c, co
 /** Does a context that comes or goes do more than look whether something has changed? */
 static inline int stirs(const struct peet_map_context *c)
 {
-    return !c->spin.stationary && !(c->step && c->spun);
+    return !c->spin.stationary && !(c->next_step == PEET_STEP_LOCK && c->spun);
 }
 
 void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_context *c)
@@ -208,280 +208,16 @@ int peet__map_preempt(struct peet_map *map, unsigned hw)
     struct peet_map_core *core = &map->cores[hw];
     struct peet_map_context *c = core->context;
 
-    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending ||
-        (c->step && !peet__lock_between(c)) || !peet__map_others_wait(map, hw))
+    if (core->clock - core->dispatched < map->config.quantum_cycles || c->next_step == PEET_STEP_BEGIN ||
+        c->next_step == PEET_STEP_EFFECT || (c->next_step == PEET_STEP_LOCK && !peet__lock_between(c)) ||
+        !peet__map_others_wait(map, hw))
         return 0;
     peet__map_release(core);
     peet__map_arrive(map, c, NULL, core->clock);
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------- events */
-
-static int abstract(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, uint32_t type,
-    uint32_t nargs)
-{
-    out->abstract = (struct peet_abstract_event){.type = type, .context = c->number, .nargs = nargs, .args = map->args};
-    return PEET_EVENT_ABSTRACT;
-}
-
-/** The iteration's number goes to its worker, which waits for it in its DOALL_START. */
-static int begin_iteration(struct peet_map *map, struct peet_map_context *c, struct peet_event *out)
-{
-    int kind;
-
-    if (!c->marked) {
-        kind = map->ops->next(map->source, c->source, out, &map->error);
-        if (kind < 0)
-            return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
-        if (kind != PEET_EVENT_ABSTRACT || out->abstract.type != PEET_ABSTRACT_DOALL_START)
-            return peet__map_fail(map, PEET_ESTREAM, "context %u: its first event is not the start of an iteration",
-                c->number);
-    }
-    map->args[0] = c->iteration;
-    return abstract(map, c, out, PEET_ABSTRACT_DOALL_START, 1);
-}
-
-/** Resolve what a fork leaves to the run; both forms become DOALL_FORK. */
-static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
-{
-    const uint64_t *raw = event->abstract.args;
-    uint32_t marked = event->abstract.type == PEET_ABSTRACT_MARK_FORK;
-
-    if (event->abstract.nargs < (marked ? 4 : 6))
-        return peet__map_fail(map, PEET_ESTREAM, "context %u: a doall fork with %u arguments", c->number,
-            event->abstract.nargs);
-    memcpy(map->args, raw, (marked ? 4 : 6) * sizeof *raw);
-    if (marked)
-        map->args[4] = map->args[5] = 0;
-    if (map->args[2] >= PEET_SCHEDULE_DEFAULT) {
-        map->args[2] = map->config.schedule;
-        if (!map->args[3])
-            map->args[3] = map->config.chunk;
-    }
-    c->marked_fork = (uint8_t)marked;
-    return abstract(map, c, event, PEET_ABSTRACT_DOALL_FORK, 6);
-}
-
-/** The arguments of a record become the mapper's own.  Returns: 0, or a peet_err if some are missing */
-static int take_args(struct peet_map *map, const struct peet_map_context *c, struct peet_event *event)
-{
-    static const struct {
-        const char *text;
-        uint32_t nargs;
-    } forms[PEET_ABSTRACT_TYPES] = {
-#define PEET_X(name, value, n, words, names) [value] = {words, n},
-        PEET_ABSTRACTS(PEET_X)
-#undef PEET_X
-    };
-    uint32_t type = event->abstract.type, n = forms[type].nargs;
-
-    if (event->abstract.nargs < n)
-        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number, forms[type].text,
-            event->abstract.nargs);
-    n = event->abstract.nargs < PEET_MAP_ARGS ? event->abstract.nargs : PEET_MAP_ARGS;
-    memmove(map->args, event->abstract.args, n * sizeof *map->args);
-    event->abstract.args = map->args;
-    event->abstract.nargs = n;
-    if (__builtin_expect(map->config.middle != NULL, 0))
-        peet__middle_shift(map, type, map->args, n);
-    return 0;
-}
-
-/** A range operation is shown as the block that makes its references.  Returns: 1, or 0 if it makes none */
-static int range_block(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
-{
-    const uint64_t *a = event->abstract.args;
-    const struct peet_block *block;
-    uint64_t piece[4];
-
-    if (event->abstract.nargs < 4 || !a[3] || !map->ops->synthetic)
-        return 0;
-    if (__builtin_expect(map->config.remap != NULL, 0)) {
-        memcpy(piece, a, sizeof piece);
-        peet__map_remap_range(map, c, piece);
-        a = piece;
-    }
-    block = map->ops->synthetic(map->source, (unsigned)a[0]);
-    if (!block)
-        return 0;
-    peet_synthetic_values((unsigned)a[0], a[1], a[2], a[3], map->sync->values);
-    event->block =
-        (struct peet_block_event){.block = block, .values = map->sync->values, .context = c->number, .turns = 1};
-    return 1;
-}
-
-static int grant(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
-{
-    struct peet_map_context *c = core->context;
-
-    c->granting = 0;
-    map->args[0] = c->request.type == PEET_ABSTRACT_SLEEP ? 0 : c->request.args[0];
-    map->args[1] = c->request.type;
-    map->args[2] = core->clock - c->wait_since;
-    map->args[3] = c->wait_result;
-    return abstract(map, c, out, PEET_ABSTRACT_SYNC_GRANT, 4);
-}
-
-int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
-{
-    struct peet_map_context *c = core->context;
-    int kind;
-
-    if (c->batch != c->batch_end) {
-        out->block = *c->batch++;
-        out->block.context = c->number;
-        return PEET_EVENT_BLOCK;
-    }
-    if (c->starting) {
-        c->starting = 0;
-        c->first_cycle = core->clock;
-        return c->loop ? begin_iteration(map, c, out) : abstract(map, c, out, PEET_ABSTRACT_CONTEXT_START, 0);
-    }
-    if (c->joining) {
-        c->joining = 0;
-        return abstract(map, c, out, PEET_ABSTRACT_DOALL_JOIN, 0);
-    }
-    if (c->pending) {
-        struct peet_abstract_event event = {c->request.type, c->number, c->request.nargs, c->request.args};
-
-        c->pending = 0;
-        peet__map_effect(map, core, &event);
-        return map->error.code ? map->error.code : PEET_MAP_AGAIN;
-    }
-    if (c->step) {
-        kind = peet__lock_step(map, core, out);
-        if (kind == PEET_EVENT_BLOCK && __builtin_expect(map->config.remap != NULL, 0))
-            peet__map_remap(map, &out->block, 1);
-        return kind;
-    }
-    if (c->held_back) {
-        c->held_back = 0;
-        memcpy(map->args, c->request.args, 2 * sizeof *map->args);
-        return abstract(map, c, out, PEET_ABSTRACT_ATOMIC, 2);
-    }
-    if (c->granting)
-        return grant(map, core, out);
-    if (peet__consistency_on(map) && c->ordering)
-        peet__consistency_access(map, core);
-    if (__builtin_expect(c->piecewise, 0)) {
-        out->abstract = (struct peet_abstract_event){
-            .type = PEET_ABSTRACT_RANGE, .context = c->number, .nargs = 4, .args = c->range};
-        if (range_block(map, c, out))
-            return PEET_EVENT_BLOCK;
-    }
-    if (map->direct && map->until && peet__map_run_direct(map, core))
-        return PEET_MAP_DIRECT;
-    for (;;) {
-        unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
-
-        if (n) {
-            c->batch_end = c->batch + n;
-            if (__builtin_expect(c->spin.watched, 0))
-                peet__spin_watch(c, c->batch, n);
-            if (peet__consistency_on(map))
-                peet__consistency_blocks(map, core, c->batch, n);
-            if (__builtin_expect(map->config.remap != NULL, 0))
-                peet__map_remap(map, c->batch, n);
-            if (c->batch->turns != 1)
-                return PEET_MAP_BATCH;
-            out->block = *c->batch++;
-            out->block.context = c->number;
-            return PEET_EVENT_BLOCK;
-        }
-        c->batch_end = c->batch;
-        kind = map->ops->next(map->source, c->source, out, &map->error);
-        if (kind == PEET_EVENT_BLOCK) {
-            out->block.context = c->number;
-            if (__builtin_expect(c->spin.watched, 0))
-                peet__spin_watch(c, &out->block, 1);
-            if (peet__consistency_on(map))
-                peet__consistency_blocks(map, core, &out->block, 1);
-            if (__builtin_expect(map->config.remap != NULL, 0))
-                peet__map_remap(map, &out->block, 1);
-            return kind;
-        }
-        if (kind < 0)
-            return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
-        if (!kind) {
-            if (c->marked) {
-                map->args[0] = c->iteration;
-                return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
-            }
-            if (c->loop)
-                return peet__map_fail(map, PEET_ESTREAM, "context %u: ended inside iteration %lld of its loop",
-                    c->number, (long long)c->iteration);
-            if (c->exited)
-                return 0;
-            c->exited = 1;
-            map->args[0] = 0;
-            return abstract(map, c, out, PEET_ABSTRACT_CONTEXT_EXIT, 1);
-        }
-        out->abstract.context = c->number;
-        switch (out->abstract.type) {
-        case PEET_ABSTRACT_ALLOC:
-        case PEET_ABSTRACT_FREE:
-            peet__map_data_begin(map, &out->abstract);
-            return map->error.code ? map->error.code : kind;
-        case PEET_ABSTRACT_NONE:
-        case PEET_ABSTRACT_CONTEXT_START: /* said already */
-        case PEET_ABSTRACT_MARK_START:    /* outside a marked loop: nothing to say */
-        case PEET_ABSTRACT_MARK_FINISH:
-            continue;
-        case PEET_ABSTRACT_DOALL_FORK:
-        case PEET_ABSTRACT_MARK_FORK:
-            return begin_loop(map, c, out);
-        case PEET_ABSTRACT_MARK_JOIN:
-            out->abstract.type = PEET_ABSTRACT_DOALL_JOIN;
-            return kind;
-        case PEET_ABSTRACT_DOALL_FINISH:
-            if (!c->loop)
-                return peet__map_fail(map, PEET_ESTREAM, "context %u: an iteration ends that did not begin", c->number);
-            map->args[0] = c->iteration;
-            return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
-        case PEET_ABSTRACT_CONTEXT_EXIT:
-            c->exited = 1;
-            return kind;
-        case PEET_ABSTRACT_SYNC_GRANT: /* the mapper's to say */
-            continue;
-        case PEET_ABSTRACT_RANGE:
-            if (!range_block(map, c, out))
-                continue;
-            if (peet__consistency_on(map))
-                peet__consistency_library(map, core, &out->block);
-            return PEET_EVENT_BLOCK;
-        case PEET_ABSTRACT_ATOMIC:
-            if (take_args(map, c, out))
-                return map->error.code;
-            if (!peet__spin_give_way(map, core, 0))
-                return kind;
-            c->held_back = 1;
-            memcpy(c->request.args, map->args, 2 * sizeof *map->args);
-            return PEET_MAP_AGAIN;
-        case PEET_ABSTRACT_ORDER:
-            if (take_args(map, c, out))
-                return map->error.code;
-            kind = peet__order(map, core, map->args);
-            if (kind)
-                return kind;
-            continue;
-        case PEET_ABSTRACT_AGAIN:
-            return peet__middle_again(map, core, &out->abstract);
-        case PEET_ABSTRACT_THREAD_CREATE: /* modules see the new context's number */
-            if (take_args(map, c, out))
-                return map->error.code;
-            map->args[5] = map->next_number != UINT32_MAX ? map->next_number++ : UINT32_MAX;
-            return kind;
-        default:
-            if (out->abstract.type >= PEET_ABSTRACT_TYPES)
-                return peet__map_fail(map, PEET_ESTREAM, "context %u: unknown abstract event %u", c->number,
-                    out->abstract.type);
-            if (out->abstract.type > PEET_ABSTRACT_THREAD_CREATE && take_args(map, c, out))
-                return map->error.code;
-            return kind;
-        }
-    }
-}
+/* ------------------------------------------------------------------------------------------ effects */
 
 void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event,
     uint64_t before)
@@ -496,7 +232,7 @@ void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, con
     c->request.nargs = event->nargs;
     memcpy(c->request.args, event->args, event->nargs * sizeof *event->args);
     if (core->clock != before) { /* others may act before */
-        c->pending = 1;
+        c->next_step = PEET_STEP_EFFECT;
         return;
     }
     peet__map_effect(map, core, event);
@@ -708,7 +444,7 @@ static int start(struct peet_map *map)
     if (err)
         return err;
     c->number = map->next_number++;
-    c->starting = 1;
+    c->next_step = PEET_STEP_BEGIN;
     if (peet__thread_add(map, c, 0, 0))
         return map->error.code;
     map->live = 1;

@@ -39,8 +39,8 @@ void peet__map_remap_range(struct peet_map *map, struct peet_map_context *c, uin
     run = run_of(map->config.remap, args[SOURCE], bytes, &source);
     if (args[SOURCE] && run < bytes)
         bytes = run;
-    c->piecewise = bytes < args[BYTES];
-    if (c->piecewise) {
+    if (bytes < args[BYTES]) {
+        c->next_step = PEET_STEP_PIECES;
         memcpy(c->range, args, sizeof c->range);
         c->range[OPERATION] |= PEET_SYNTHETIC_MORE;
         c->range[DESTINATION] += args[DESTINATION] ? bytes : 0;

@@ -112,7 +112,7 @@ int peet__middle_start(struct peet_map *map)
         if (peet__map_context_new(map, &c))
             break;
         c->number = begun->number;
-        c->starting = 1;
+        c->next_step = PEET_STEP_BEGIN;
         if (map->ops->begin(map->source, c->source, i, &map->error) ||
             peet__thread_add(map, c, begun->detached, begun->ready_cycles))
             break;

@@ -27,6 +27,18 @@ enum peet_map_state {
     PEET_MAP_PARKED, /* a doall worker between iterations */
 };
 
+/** What a context does next; there is one such step (engine/produce.c). */
+enum peet_map_step {
+    PEET_STEP_STREAM, /* what its stream says */
+    PEET_STEP_BEGIN,  /* deliver DOALL_START or CONTEXT_START */
+    PEET_STEP_EFFECT, /* the request's cost has been paid: it takes effect */
+    PEET_STEP_LOCK,   /* the next reference for a lock: lock_step */
+    PEET_STEP_GRANT,  /* deliver SYNC_GRANT */
+    PEET_STEP_ATOMIC, /* deliver ATOMIC, the request */
+    PEET_STEP_PIECES, /* the rest of a range operation, whose data lies in pieces */
+    PEET_STEP_JOIN,   /* deliver DOALL_JOIN */
+};
+
 struct peet_map_loop;
 struct peet_map_sync;
 struct peet_map_thread;
@@ -63,24 +75,19 @@ struct peet_map_context {
     struct peet_map_loop *loop;   /* the loop whose iteration this is, or NULL */
     struct peet_map_loop *forked; /* the loop that it waits for, or NULL */
     uint64_t iteration;
-    uint8_t starting;    /* DOALL_START or CONTEXT_START is still to be delivered */
-    uint8_t joining;     /* DOALL_JOIN is still to be delivered */
+    uint8_t next_step;   /* enum peet_map_step: what it does next (engine/produce.c) */
+    uint8_t lock_step;   /* PEET_STEP_LOCK: what its processor does for the lock: enum in sync/lock.c */
     uint8_t marked;      /* a marked iteration: its end is its FINISH */
     uint8_t marked_fork; /* the fork under way is of the marker form */
     uint8_t exited;      /* CONTEXT_EXIT has been delivered */
-    uint8_t pending;     /* the request's cost has been paid, its effect is still to come */
-    uint8_t granting;    /* SYNC_GRANT is still to be delivered */
     uint8_t relocking;   /* exploring: with it the context asks for its condition's mutex again */
     uint32_t signals;    /* exploring: the context that its signal wakes, + 1; 0: who is to be woken is not said */
     uint8_t interrupted; /* before it waited: its next wait that an interrupt ends is over at once */
-    uint8_t held_back;   /* ATOMIC, the request, is still to be delivered */
-    uint8_t step;        /* what its processor does for a lock: enum in sync/lock.c; 0: nothing */
     uint8_t traffic;     /* that has been done for the request */
     uint8_t put_off;     /* its try for a lock is decided later: sync/backoff.c */
     uint8_t spun;        /* it found the lock taken */
     /* consistency: what stands between it and the access that it goes on with, + 128; 0: nothing */
     uint8_t ordering;
-    uint8_t piecewise;                 /* the rest of a range operation is in range: its data lies in pieces */
     uint32_t polls;                    /* requests since it came on that a context may spin with */
     uint32_t spins;                    /* rounds in which it found the lock taken */
     uint32_t holding;                  /* mutexes, and rwlocks for writing, that it has locked and not unlocked */
@@ -93,7 +100,7 @@ struct peet_map_context {
     /* when it asked for what it waits for now: later than wait_since if a condition wait wants its mutex back */
     uint64_t asked_cycles;
     uint64_t private_stores; /* exploring: to thread-local variables */
-    uint64_t range[4];       /* operation destination source bytes */
+    uint64_t range[4];       /* PEET_STEP_PIECES: operation destination source bytes of the rest */
     uint64_t relocks;        /* how often it had locked the mutex that its condition wait has given up */
     uint64_t ran_cycles;     /* on hardware contexts, until it left the last one */
     struct peet_map_context *io_prev, *io_next; /* those that wait for descriptors */

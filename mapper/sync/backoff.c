@@ -52,7 +52,7 @@ int peet__try_again(struct peet_map *map, struct peet_map_context *c, uint64_t c
 {
     if (!c->put_off)
         return 0;
-    c->pending = 1;
+    c->next_step = PEET_STEP_EFFECT;
     peet__map_arrive(map, c, NULL, cycles);
     return 1;
 }

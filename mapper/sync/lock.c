@@ -24,9 +24,8 @@
 #define PEET__LOCK_NODE_BYTES 256u
 #define PEET__LOCK_NODES_EACH 16u
 
-/** What has just been done, or (AGAIN) is to be done next. */
+/** PEET_STEP_LOCK: what has just been done, or (AGAIN) is to be done next. */
 enum step {
-    NONE,
     BEGIN,        /* nothing yet */
     LOOKED,       /* ttas, and try of ticket and mcs: the lock was read */
     SET,          /* tas, ttas: test-and-set is through; try of ticket and mcs */
@@ -42,6 +41,19 @@ enum step {
     FREED,        /* the lock is given back */
 };
 
+static void begin_with(struct peet_map_context *c, enum step step)
+{
+    c->next_step = PEET_STEP_LOCK;
+    c->lock_step = (uint8_t)step;
+}
+
+/** Nothing more is to be done for the lock. */
+static void leave(struct peet_map_context *c)
+{
+    if (c->next_step == PEET_STEP_LOCK)
+        c->next_step = PEET_STEP_STREAM;
+}
+
 static int reference(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, unsigned what,
     uint64_t address, enum step next)
 {
@@ -49,7 +61,7 @@ static int reference(struct peet_map *map, struct peet_map_context *c, struct pe
 
     if (!block)
         return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for the lock model");
-    c->step = (uint8_t)next;
+    c->lock_step = (uint8_t)next;
     map->sync->values[0] = address;
     out->block =
         (struct peet_block_event){.block = block, .values = map->sync->values, .context = c->number, .turns = 1};
@@ -75,7 +87,7 @@ int peet__lock_acquire(struct peet_map *map, struct peet_map_context *c)
 {
     if (!peet__lock_modelled(map))
         return 0;
-    c->step = BEGIN;
+    begin_with(c, BEGIN);
     c->spun = 0;
     c->spins = 0;
     return 1;
@@ -89,14 +101,14 @@ int peet__lock_release(struct peet_map *map, struct peet_map_context *c)
         c->traffic = 0;
         return 0;
     }
-    c->step = FREE_BEGIN;
+    begin_with(c, FREE_BEGIN);
     return 1;
 }
 
 void peet__lock_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles)
 {
     c->waiting = NULL;
-    c->step = BEGIN;
+    begin_with(c, BEGIN);
     c->spun = 0;
     c->spins = 0;
     peet__map_arrive(map, c, NULL, cycles);
@@ -104,14 +116,14 @@ void peet__lock_reacquire(struct peet_map *map, struct peet_map_context *c, uint
 
 int peet__lock_between(const struct peet_map_context *c)
 {
-    return c->step == AGAIN || c->step == BEGIN || c->step == FREE_BEGIN;
+    return c->lock_step == AGAIN || c->lock_step == BEGIN || c->lock_step == FREE_BEGIN;
 }
 
 int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *c)
 {
     const struct peet_map_object *o;
 
-    if (!c->step || c->step >= FREE_BEGIN || !c->spun || deadline_of(c) != PEET_NEVER)
+    if (c->next_step != PEET_STEP_LOCK || c->lock_step >= FREE_BEGIN || !c->spun || deadline_of(c) != PEET_NEVER)
         return 0;
     o = peet__sync_find((struct peet_map *)map, address_of(c), PEET_SYNC_MUTEX);
     return o && o->held && (c->queue || map->config.lock_model <= PEET_LOCK_TTAS);
@@ -122,7 +134,7 @@ int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *
 /** The lock is the context's, or it has given up. */
 static int acquired(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, int result)
 {
-    c->step = NONE;
+    leave(c);
     core->stirs++;
     if (!result)
         c->locks++;
@@ -131,10 +143,10 @@ static int acquired(struct peet_map *map, struct peet_map_core *core, struct pee
 
         if (o && c->relocks)
             o->count = c->relocks;
-        c->granting = 1;
+        c->next_step = PEET_STEP_GRANT;
     } else if (c->spun) {
         c->wait_result = (uint64_t)result;
-        c->granting = 1;
+        c->next_step = PEET_STEP_GRANT;
     } else {
         peet__sync_answer(map, c, (uint64_t)result);
     }
@@ -147,7 +159,7 @@ static int try_fails(struct peet_map *map, struct peet_map_core *core, struct pe
 {
     if (!peet__try_put_off(map, core, c))
         return acquired(map, core, c, EBUSY);
-    c->step = NONE;
+    leave(c);
     return map->error.code ? map->error.code : PEET_MAP_AGAIN;
 }
 
@@ -164,12 +176,12 @@ static int take(struct peet_map *map, struct peet_map_core *core, struct peet_ma
 static int interrupted(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
 {
     c->interrupted = 0;
-    c->step = NONE;
+    leave(c);
     core->stirs++;
     if (c->queue)
         peet__heap_remove(c->queue, c);
     c->wait_result = c->request.type == PEET_ABSTRACT_COND_WAIT ? peet__cond_unlocked(c) : EINTR;
-    c->granting = 1;
+    c->next_step = PEET_STEP_GRANT;
     map->sync->interrupts[PEET_SYNC_MUTEX]++;
     return PEET_MAP_AGAIN;
 }
@@ -194,7 +206,7 @@ static int taken(struct peet_map *map, struct peet_map_core *core, struct peet_m
         return acquired(map, core, c, ETIMEDOUT);
     }
     peet__spin_takes_time(core, c);
-    c->step = AGAIN;
+    c->lock_step = AGAIN;
     if (++c->spins % LOOK_ROUND == 0)
         peet__spin_check(map);
     if (!map->error.code)
@@ -258,7 +270,7 @@ static int freed(struct peet_map *map, struct peet_map_core *core, struct peet_m
 {
     uint64_t args[PEET_MAP_ARGS];
 
-    c->step = NONE;
+    leave(c);
     c->traffic = 1;
     if (c->locks)
         c->locks--;
@@ -287,7 +299,7 @@ int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct pee
     struct peet_map_object *o;
     uint64_t node;
 
-    switch ((enum step)c->step) {
+    switch ((enum step)c->lock_step) {
     case BEGIN:
         return begin(map, c, out);
     case AGAIN:
@@ -302,7 +314,7 @@ int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct pee
     case TAIL_SWAPPED:
         if (first_in_queue(peet__sync_find(map, lock, PEET_SYNC_MUTEX), &node))
             return reference(map, c, out, PEET_SYNTHETIC_LOCK_STORE, node, FREED);
-        if (c->step == NODE_READ)
+        if (c->lock_step == NODE_READ)
             return reference(map, c, out, PEET_SYNTHETIC_LOCK_MODIFY, lock, TAIL_SWAPPED);
         return freed(map, core, c);
     case FREED:
@@ -315,7 +327,7 @@ int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct pee
     o = peet__sync_get(map, lock, PEET_SYNC_MUTEX);
     if (!o)
         return map->error.code;
-    switch ((enum step)c->step) {
+    switch ((enum step)c->lock_step) {
     case LOOKED:
         if (!o->held)
             return reference(map, c, out, PEET_SYNTHETIC_LOCK_MODIFY, lock, SET);

@@ -77,11 +77,11 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
     const uint64_t *a = c->request.args;
     char name[100];
 
-    if (c->state != PEET_MAP_BLOCKED && !c->step) {
+    if (c->state != PEET_MAP_BLOCKED && c->next_step != PEET_STEP_LOCK) {
         say(text, bytes, "a change of what it looks at, again and again");
         return;
     }
-    if (c->step)
+    if (c->next_step == PEET_STEP_LOCK)
         o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT],
             PEET_SYNC_MUTEX);
     if (c->forked) {
@@ -163,7 +163,7 @@ static int helper(const struct peet_map *map, const struct peet_map_context *c, 
 {
     const struct peet_map_object *o = c->waiting;
 
-    if (c->step)
+    if (c->next_step == PEET_STEP_LOCK)
         o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT],
             PEET_SYNC_MUTEX);
     else if (c->state != PEET_MAP_BLOCKED || c->forked)

@@ -230,7 +230,7 @@ void peet__sync_grant(struct peet_map *map, struct peet_map_context *c, uint64_t
         cycles = peet__suppose_grant(map, c, c->waiting, cycles);
     c->waiting = NULL;
     c->wait_result = result;
-    c->granting = 1;
+    c->next_step = PEET_STEP_GRANT;
     peet__map_arrive(map, c, NULL, cycles);
 }
 

@@ -89,7 +89,7 @@ void peet__thread_create(struct peet_map *map, struct peet_map_core *core, struc
     }
     map->sync->threads_created++;
     map->live++;
-    made->starting = 1;
+    made->next_step = PEET_STEP_BEGIN;
     peet__sync_answer(map, c, made->number);
     peet__map_arrive(map, made, NULL, core->clock);
 }
