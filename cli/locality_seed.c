@@ -24,7 +24,7 @@ enum {
     NONE = 0,
     ONCE_WIDTHS = 4 /* widths of 512 to 64 bytes */,
     MOST_AGAIN = 31,
-    CANDIDATES = 2
+    CANDIDATES = 8
 };
 
 static const double NOTHING = -1e300;
@@ -240,25 +240,42 @@ static unsigned last_known(const struct maker *m)
     return last;
 }
 
-/* A depth of this bucket: of a few drawn by chance the one whose block has the best words. */
+/* What all words under a node can gain, those that can: a block stays near for many references, and they need words, too.
+ * @gain: by the nodes above */
+static double supply(const struct maker *m, uint32_t block, const uint8_t *bucket, unsigned node, unsigned width,
+    unsigned last, double gain)
+{
+    gain += width ? m->gain[width][bucket[node]] : 0; /* blocks are drawn by the widest width already */
+    if (m->options->once && !has_free(m, block, node, width))
+        return 0;
+    if (width == last)
+        return gain > 0 ? gain : 0;
+    if (bucket[node] == PEET_SIM_COLD) /* and so is all below */
+        return gain > 0 ? gain * (1u << (last - width)) : 0;
+    return supply(m, block, bucket, 2 * node, width + 1, last, gain) +
+        supply(m, block, bucket, 2 * node + 1, width + 1, last, gain);
+}
+
+/* A depth of this bucket: of a few drawn by chance the one whose block has most words to offer. */
 static uint32_t draw_depth(struct maker *m, unsigned bucket)
 {
     uint8_t buckets[PEET_SIM_NODES];
-    double value[PEET_SIM_NODES], most = 0;
+    double most = -1;
     uint64_t from = bucket ? 1u << (bucket - 1) : 0, to = bucket > 16 ? m->live : 1ull << bucket;
     unsigned last = last_known(m);
     uint32_t chosen = 0;
     if (to > m->live)
         to = m->live;
-    for (int i = 0; i < (last && to - from > 1 ? CANDIDATES : 1); i++) {
+    if (!last || to - from == 1)
+        return (uint32_t)(from + below(m, to - from));
+    for (unsigned i = 0; i < CANDIDATES && i < to - from; i++) {
         uint32_t depth = (uint32_t)(from + below(m, to - from)), block = m->at[find(m, m->live - depth)];
-        if (last) {
-            peet_sim_surface_where(m->surface, (uint64_t)block * 512, last, buckets);
-            best(m, block, buckets, 1, 0, last, value);
-        }
-        if (!i || value[1] > most) {
+        double value;
+        peet_sim_surface_where(m->surface, (uint64_t)block * 512, last, buckets);
+        value = supply(m, block, buckets, 1, 0, last, 0);
+        if (value > most) {
             chosen = depth;
-            most = last ? value[1] : 0;
+            most = value;
         }
     }
     return chosen;

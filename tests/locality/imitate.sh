@@ -50,6 +50,13 @@ cg|400 6 2|2.5|4|-lm
 ocean|40 8|2.5|4|-lm
 ${PEET_THOROUGH:+quicksort|3000 2|2.5|4|}
 LIST
+# Blocks whose words are referenced again after very different times: which block is drawn decides what its words can be for long.
+must "$peetcc" -O1 -o columns "$here/columns.c"
+run --observe locality,windows=off,lines=off -d columns.out -- ./columns 2 || fail "columns"
+must "$peet" locality signature columns.out -o columns.json
+"$peet" locality trace columns.json -n 150000 -o columns.din >out 2>&1 || fail "$(cat out)"
+error=$(sed -n 's/.*caches: \([0-9.]*\)% mean.*/\1/p' out)
+awk -v error="$error" 'BEGIN { exit !(error != "" && error < 3.4) }' || fail "columns: $(cat out)"
 # The same trace in each format, on a machine: as many references, in the same lines.
 must "$peet" locality trace cg.json -n 30000 --writes 0.3 -o t.din
 for format in din lackey champsim drmemtrace; do
