@@ -164,6 +164,16 @@ static int read_own(struct asked *asked, int argc, char **argv, int *out_argc)
     return status;
 }
 
+/* Is a wait or the time of a function supposed to be what it is not? */
+static int supposes(const struct peet_cli_whatif_wanted *wanted)
+{
+    int any = wanted->wide;
+    for (size_t i = 0; i < wanted->ntries; i++)
+        for (const char *word = wanted->tries[i]; word; word = strchr(word, '+') ? strchr(word, '+') + 1 : NULL)
+            any |= strncmp(word, "free=", 5) == 0 || strncmp(word, "scale=", 6) == 0;
+    return any;
+}
+
 /* The options of `run` are checked here, once, by its own reader; the program and its arguments are the last ones of
  * argv. */
 static int read_run(struct asked *asked, int argc, char **argv, struct peet_error *error)
@@ -185,6 +195,7 @@ static int read_run(struct asked *asked, int argc, char **argv, struct peet_erro
     }
     asked->whatif.output = config->output;
     asked->whatif.silent = asked->json;
+    asked->whatif.affine = config->policy == PEET_POLICY_FCFS && supposes(&asked->wanted);
     for (size_t i = 0; i < config->nobservers; i++)
         asked->whatif.observed |= strcmp(config->observers[i].module, "dtrack") == 0;
     return 0;
@@ -357,6 +368,8 @@ static int show(const struct asked *asked, const struct peet_cli_whatif_trial *t
         putchar('\n');
     } else if (!err) {
         print_table(stderr, order, n, asked->whatif.output);
+        if (asked->whatif.affine)
+            fprintf(stderr, "  in all runs contexts go back to the processor that they ran on (--policy affinity)\n");
     }
     if (!err && asked->plot)
         err = draw(asked->plot, order, n, error);

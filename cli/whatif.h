@@ -22,6 +22,9 @@ struct peet_cli_whatif {
     const char *output; /* folder; each run has one of its own in it */
     int observed;       /* the options have dtrack already */
     int silent;         /* the first run's output goes to a file too */
+    /* contexts go back to their processors in all runs, as they do where something is supposed: else that alone would be
+     * a difference */
+    int affine;
 };
 
 /** One run and what it changes. */

@@ -57,7 +57,7 @@ static int put_change(const struct peet_cli_whatif *w, const char *change, char 
 static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder,
     char *texts, size_t room)
 {
-    char **argv = calloc(w->noptions + w->nprogram + 2 * run->nchanges + 10, sizeof(*argv));
+    char **argv = calloc(w->noptions + w->nprogram + 2 * run->nchanges + 11, sizeof(*argv));
     size_t n = 0, used = 0;
     if (!argv)
         return NULL;
@@ -72,6 +72,8 @@ static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_w
         argv[n++] = (char *)"--observe";
         argv[n++] = (char *)"dtrack";
     }
+    if (w->affine)
+        argv[n++] = (char *)"--policy=affinity";
     for (size_t i = 0; i < run->nchanges; i++) {
         int length = put_change(w, run->changes[i], texts + used, room - used);
         argv[n++] = texts + used;

@@ -9,14 +9,23 @@
  */
 #include "jit/emitter.h"
 
-/* Where control may have come from another function, or from another execution of this one, the record says where it
- * is, or a call or a return came before, or it is in the middle of a trace of several functions; and where a jump back
- * to the function's first instruction may be a call. */
-void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block)
+#include <string.h>
+
+/* Does it jump out of its function, perhaps? */
+static int is_tail_jump(const struct peet_block *block)
+{
+    return block->ninsns != 0 && strncmp(block->insns[block->ninsns - 1].opcode->name, "TAILJMP", 7) == 0;
+}
+
+/* Where a function is entered; after a call, a return or a jump that leaves a function; in the middle of a trace of
+ * several functions, and where such a trace begins, for there any jump may leave a function; and where a jump back to
+ * the function's first instruction may be a call. */
+void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block, int is_trace)
 {
     const int other = block->index != 0 && block[-1].function != block->function;
-    c->always = (block->flags & (PEET_BLOCK_ENTRY | PEET_BLOCK_SYNC)) != 0 || other || peet_block_is_first(block);
-    c->stops = (uint8_t)peet_block_leaves(block);
+    c->always = (block->flags & PEET_BLOCK_ENTRY) != 0 || (is_trace && (block->flags & PEET_BLOCK_SYNC) != 0) ||
+        other || peet_block_is_first(block);
+    c->stops = (uint8_t)(peet_block_leaves(block) || is_tail_jump(block));
 }
 
 void peet__direct_report(struct peet_direct_run *run)

@@ -163,7 +163,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
 
 /* counted.c */
 /** Sets when executions of a block are shown. */
-void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block);
+void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block, int is_trace);
 /** The first thing of a block or loop: counting begins with its time. */
 void peet__direct_count_from(struct emitter *m, uint32_t index);
 /** The execution, or run.turns iterations of a loop, cannot be refused any more; no register has moved.  It is shown if

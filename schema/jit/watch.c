@@ -207,7 +207,7 @@ int peet__direct_ask_observers(struct emitter *m, uint32_t index, const uint64_t
         if (w != NULL && w->counted != NULL) {
             if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
                 return -1;
-            peet__direct_when_shown(w->counted, block);
+            peet__direct_when_shown(w->counted, block, m->f->trace);
         } else if (w != NULL) {
             w->taken = peet__direct_taken(m->compiled, index);
         }

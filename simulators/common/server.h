@@ -4,7 +4,8 @@
  * but not exactly in the order of their times, since the processors of a simulation run a little ahead of one
  * another; the server therefore remembers the gaps before its last reservation, and a late-delivered request
  * gets the first gap at or after its own time that is long enough.  What has been promised is never moved.
- * Gaps are forgotten oldest first when there are too many.
+ * Gaps are forgotten oldest first when there are too many.  What comes before the end of one that was forgotten is
+ * served after all that is known; or, if requests come far out of order (`apart`), as if alone.
  */
 #ifndef PEET_SIM_SERVER_H
 #define PEET_SIM_SERVER_H
@@ -27,8 +28,8 @@ struct peet_sim_server {
     uint32_t first, ngaps; /* gaps: as many from the first on, in order of time; they wander through the room */
     struct peet_sim_server_gap gaps[PEET_SIM_SERVER_ROOM];
     uint64_t busy_cycles, waited_cycles, requests;
-    /* requests may also come long after later ones: what comes before all gaps that are remembered is served at once */
-    int apart;
+    int apart;           /* requests may also come long after later ones */
+    uint64_t known_from; /* the end of the last gap that was forgotten */
 };
 
 /** Room for one more gap behind the last.  Returns: the first */
@@ -65,6 +66,7 @@ static inline uint64_t peet__sim_server_fill(struct peet_sim_server *s, uint64_t
 
             gaps[i].to = start;
             if (s->ngaps == PEET_SIM_SERVER_GAPS) { /* the later part stays in the place of the oldest gap */
+                s->known_from = gaps[0].to;         /* perhaps the first part of this one */
                 memmove(&gaps[0], &gaps[1], i * sizeof *gaps);
                 gaps[i].from = start + cycles;
                 gaps[i].to = to;
@@ -77,7 +79,7 @@ static inline uint64_t peet__sim_server_fill(struct peet_sim_server *s, uint64_t
         }
         return start;
     }
-    if (s->apart && now + cycles <= (s->ngaps ? gaps[0].from : s->free_from))
+    if (s->apart && now < s->known_from)
         return now;
     now = s->free_from;
     s->free_from += cycles;
@@ -100,6 +102,7 @@ static inline uint64_t peet_sim_server_request(struct peet_sim_server *s, uint64
             struct peet_sim_server_gap *gaps;
 
             if (s->ngaps == PEET_SIM_SERVER_GAPS) {
+                s->known_from = s->gaps[s->first].to;
                 s->first++;
                 s->ngaps--;
             }

@@ -378,6 +378,25 @@ int profile_return(struct profile *p, struct thread *c, const struct place *plac
     return 1;
 }
 
+/** A library calls a function again, which has returned to it.  Returns: whether it is that */
+static inline int step_again(struct profile *p, struct thread *c, const struct place *last, const struct place *place,
+    const uint64_t sum[RARE])
+{
+    struct frame *f = &c->frames[c->nframes - 1];
+
+    if (f->tail || f->back || f->routine != place->routine || last->routine != place->routine || last->library ||
+        !f->last || f->last->edge != f->edge || f->last->returns)
+        return 0;
+    p->edges[f->edge].calls++;
+    p->routines[f->routine].called_back = 1;
+    f->enter.of[CYCLES] = sum[CYCLES];
+    if (f->enter.version != c->sum.version) {
+        add_rare(p, c, f, c->depth[f->routine] != 1);
+        profile_cost_copy_rare(p, &f->enter, &c->sum);
+    }
+    return 1; /* the sum that goes to the edge at the end is what is taken from it at the beginning */
+}
+
 int profile_step(struct profile *p, struct thread *c, struct place *last, const struct place *place,
     const uint64_t sum[RARE])
 {
@@ -393,7 +412,11 @@ int profile_step(struct profile *p, struct thread *c, struct place *last, const 
         p->edges[last->edge].calls++;
         return 1;
     }
-    if (last->returns && !last->jumps && !last->tails && !place->entry && !place->library && c->nframes > 1) {
+    if (!last->returns || last->jumps || last->tails)
+        return 0;
+    if (place->entry)
+        return step_again(p, c, last, place, sum);
+    if (!place->library && c->nframes > 1) {
         const struct frame *f = &c->frames[c->nframes - 1];
 
         if (f->tail || f->back || f[-1].routine != place->routine)

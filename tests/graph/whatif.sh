@@ -79,6 +79,11 @@ for machine in ideal bus numa x86; do
     whatif -d phases.$machine --try free=barriers --try free=barrier --machine $machine --cores 5 -- ./subject phases
     whatif -d both.$machine --try free=barriers --try free=barriers+free=lock --machine $machine --cores 5 -- ./subject both
 done
+# a supposition that changes nothing gains nothing, also where contexts go from processor to processor
+for machine in ideal bus numa; do
+    whatif -d nothing.$machine --try scale=unit:1 --machine $machine --cores 3 -- ./subject phases
+    equal "gain of nothing on $machine" 0 "$(jq '.runs[1].saved_cycles' nothing.$machine/whatif.json)"
+done
 must timeout -k 1 60 "$peet" run -q --observe profile -d profiled -- ./subject lock
 whatif -d exact --try scale=unit:0.5 --try scale=unit:0 --try scale=half:0.25+scale=unit:0.75 -- ./subject lock
 python3 - <<'PY' || fail "the gains are not those that are known"

@@ -68,9 +68,26 @@ static void test_never_two(void)
     CU_ASSERT_EQUAL(s.requests, 20000);
 }
 
+/* Requests that come far out of order: what is known to be taken is taken, and only what was forgotten is free. */
+static void test_apart(void)
+{
+    struct peet_sim_server s = {.apart = 1};
+
+    for (uint64_t t = 0; t < 100; t += 10)
+        CU_ASSERT_EQUAL(peet_sim_server_request(&s, t, 10), t);
+    CU_ASSERT_EQUAL(peet_sim_server_request(&s, 50, 10), 100);
+    /* gaps of 10 cycles, two more than are remembered: those before 120 and 140 are forgotten */
+    for (uint64_t i = 0; i < PEET_SIM_SERVER_GAPS + 2; i++)
+        CU_ASSERT_EQUAL(peet_sim_server_request(&s, 120 + 20 * i, 10), 120 + 20 * i);
+    CU_ASSERT_EQUAL(peet_sim_server_request(&s, 125, 20), 125);
+    CU_ASSERT_EQUAL(peet_sim_server_request(&s, 145, 20), 120 + 20 * (PEET_SIM_SERVER_GAPS + 2) - 10);
+    CU_ASSERT_EQUAL(peet_sim_server_request(&s, 145, 10), 150);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"first fit", test_first_fit}, {"never two at once", test_never_two}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"first fit", test_first_fit}, {"never two at once", test_never_two},
+        {"far out of order", test_apart}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: server", tests);
 }
