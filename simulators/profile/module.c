@@ -65,22 +65,29 @@ static void destroy(void *self)
     profile_free(self);
 }
 
+/** A processor's cycles are a block's; without one, nobody's. */
+static inline void add_cycles(struct profile *p, struct place *place, uint64_t cycles)
+{
+    if (__builtin_expect(place != NULL, 1))
+        place->cycles += cycles;
+    else
+        p->nowhere.of[CYCLES] += cycles;
+}
+
 /** Time passes on a processor up to an event of @c.  @waited: so much of it the context was waiting; UINT64_MAX: all of
  * it */
 static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64_t now, uint64_t waited)
 {
     if (h->thread == c && h->open && c->hw == h && !waited) {
         c->sum.of[CYCLES] += now - h->last;
-        if (h->place)
-            h->place->cycles += now - h->last;
+        add_cycles(p, h->place, now - h->last);
     } else {
         uint64_t gone = c->waits ? now - c->asked : 0;
 
         /* it was made to leave */
         if (h->thread && h->thread != c && h->open && h->thread->hw == h && !h->thread->waits) {
             h->thread->sum.of[CYCLES] += now - h->last;
-            if (h->place)
-                h->place->cycles += now - h->last;
+            add_cycles(p, h->place, now - h->last);
         }
         if (waited > gone)
             waited = gone;
@@ -90,10 +97,8 @@ static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64
             c->sum.of[WAITED] += waited;
             c->sum.version++;
             c->sum.of[CYCLES] += waited == gone ? 0 : gone - waited;
-            if (place) {
-                place->waited += waited;
-                place->cycles += gone - waited;
-            }
+            add_cycles(p, place, gone - waited);
+            *(place ? &place->waited : &p->nowhere.of[WAITED]) += waited;
         }
         h->thread = c;
         h->place = c->last;
@@ -120,8 +125,7 @@ static inline void arrive(struct profile *p, struct hardware *h, struct thread *
 {
     if (__builtin_expect(h->thread == c && h->open && c->hw == h, 1)) {
         c->sum.of[CYCLES] += now - h->last;
-        if (h->place)
-            h->place->cycles += now - h->last;
+        add_cycles(p, h->place, now - h->last);
         h->last = c->asked = now;
         c->waits = 0;
     } else {

@@ -164,7 +164,7 @@ struct profile {
     uint32_t *chains; /* of arcs, by hash */
     uint32_t nplaces, nroutines, narcs, arcs_room, nnodes, nodes_room, nedges, edges_room, nthreads, ngroups, nchains;
     uint64_t *transfers; /* lines that the cache of one hardware context gave to another: from * n + to */
-    struct cost nowhere; /* misses and stalls of no block of the program */
+    struct cost nowhere; /* of no block of the program: misses, stalls, cycles, waits */
     /* instructions, reads and writes of the context for which code takes blocks, and what its cycles are more than the
      * clock */
     struct peet_direct_sums sums;

@@ -76,6 +76,35 @@ static struct cost *selves(const struct profile *p, const struct profile_derived
 
 /* -------------------------------------------------------------------------------------------- functions */
 
+static const char outside[] = "(outside functions)";
+
+static int is_none(const struct cost *cost)
+{
+    const struct cost none = {0};
+
+    return memcmp(cost, &none, sizeof none) == 0;
+}
+
+/** What contexts cost where they are in no function, as one more function. */
+static void put_outside(const struct profile *p, const struct peet_env *env, struct peet_stats *list,
+    const struct cost *cost)
+{
+    struct peet_stats *o;
+
+    if (is_none(cost))
+        return;
+    o = env->stats_object(env, list, NULL);
+    env->stats_u64(env, o, "id", p->nroutines);
+    env->stats_string(env, o, "name", outside);
+    env->stats_string(env, o, "file", "");
+    env->stats_u64(env, o, "line", 0);
+    env->stats_string(env, o, "image", "");
+    env->stats_u64(env, o, "calls", 0);
+    put(p, env, o, cost, "");
+    put(p, env, o, cost, "inclusive_");
+    env->stats_u64(env, o, "callgrind_inclusive_instructions", cost->of[INSTRUCTIONS]);
+}
+
 static void put_functions(const struct profile *p, const struct profile_derived *d, const struct peet_env *env,
     struct peet_stats *node)
 {
@@ -100,6 +129,7 @@ static void put_functions(const struct profile *p, const struct profile_derived 
         env->stats_u64(env, o, "callgrind_inclusive_instructions",
             self[i].of[INSTRUCTIONS] + called[i].of[INSTRUCTIONS]);
     }
+    put_outside(p, env, list, &d->paths[0].self);
     free(self);
     free(called);
 }
@@ -194,7 +224,6 @@ static void put_lines(const struct profile *p, const struct peet_env *env, struc
     size_t n = 0, kept = 0, most = 1;
     struct line *lines;
     struct peet_counts *counts;
-    struct cost none = {0};
 
     for (uint32_t i = 0; i < p->nplaces; i++)
         if (happened(p->places[i])) {
@@ -227,12 +256,12 @@ static void put_lines(const struct profile *p, const struct peet_env *env, struc
         env->stats_u64(env, o, "function_id", lines[i].function->id);
         put(p, env, o, &lines[i].cost, "");
     }
-    if (memcmp(&p->nowhere, &none, sizeof none)) {
+    if (!is_none(&p->nowhere)) {
         struct peet_stats *o = env->stats_object(env, list, NULL);
 
         env->stats_string(env, o, "file", "");
         env->stats_u64(env, o, "line", 0);
-        env->stats_string(env, o, "function", "(outside functions)");
+        env->stats_string(env, o, "function", outside);
         put(p, env, o, &p->nowhere, "");
     }
     free(lines);
@@ -307,7 +336,8 @@ static void put_context(const struct profile *p, const struct profile_derived *d
     const struct peet_env *env, struct peet_stats *o, struct cost *costs, uint8_t *there)
 {
     struct peet_stats *functions = env->stats_array(env, o, "functions");
-    struct cost sum = {0}, none = {0};
+    const struct cost *root = &d->self[p->groups[group].root];
+    struct cost sum = {0};
 
     for (uint32_t i = d->first[group]; i != NOTHING; i = d->next[i]) {
         there[p->nodes[i].routine] = 1;
@@ -319,14 +349,22 @@ static void put_context(const struct profile *p, const struct profile_derived *d
         if (!there[i])
             continue;
         there[i] = 0;
-        if (!memcmp(&costs[i], &none, sizeof none))
+        if (is_none(&costs[i]))
             continue;
         one = env->stats_object(env, functions, NULL);
         env->stats_u64(env, one, "id", i);
         env->stats_string(env, one, "name", p->routines[i].function->name);
         put(p, env, one, &costs[i], "");
         cost_add_all(p, &sum, &costs[i]);
-        costs[i] = none;
+        costs[i] = (struct cost){0};
+    }
+    if (!is_none(root)) {
+        struct peet_stats *one = env->stats_object(env, functions, NULL);
+
+        env->stats_u64(env, one, "id", p->nroutines);
+        env->stats_string(env, one, "name", outside);
+        put(p, env, one, root, "");
+        cost_add_all(p, &sum, root);
     }
     put(p, env, o, &sum, "");
 }
@@ -343,7 +381,7 @@ static void put_contexts(const struct profile *p, const struct profile_derived *
     for (uint32_t g = 0; costs && there && g < p->ngroups; g++) {
         struct peet_stats *o;
 
-        if (d->first[g] == NOTHING)
+        if (p->groups[g].root == NOTHING || (d->first[g] == NOTHING && is_none(&d->self[p->groups[g].root])))
             continue;
         o = env->stats_object(env, list, NULL);
         if (g + 1 < p->ngroups)

@@ -74,3 +74,25 @@ equal "paths to leaf(): line and calls" '[[6,2],[8,8]]' \
 equal "instructions of leaf(): of all contexts, and by itself" \
     "$(jq '[.profile.contexts[].functions[] | select(.name == "leaf").instructions] | add' sites.out/stats.json)" \
     "$(jq '[.profile.functions[] | select(.name == "leaf").instructions] | add' sites.out/stats.json)"
+# what a machine charges a context before its first function is in all sums, too
+cat >outside.c <<'END'
+int main(void)
+{
+    static long a[64];
+    for (int r = 0; r < 3; r++)
+#pragma omp parallel for schedule(dynamic)
+        for (int i = 0; i < 64; i++)
+            a[i] += i;
+    return a[5] != 15;
+}
+END
+must "$peetcc" -O1 -g -fopenmp -o outside outside.c
+for machine in ideal bus numa x86; do
+    must timeout -k 1 60 "$peet" run -q --machine $machine --cores 4 --observe profile -d outside.out -- ./outside
+    for sums in functions lines paths contexts; do
+        for measure in instructions cycles waited_cycles; do
+            equal "$measure of $sums on $machine" "$(jq ".profile.totals.$measure // 0" outside.out/stats.json)" \
+                "$(jq "[.profile.$sums[].$measure // 0] | add" outside.out/stats.json)"
+        done
+    done
+done
