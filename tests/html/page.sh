@@ -42,10 +42,10 @@ must "$peet" report --html both.html x86 bus >said.txt
 must "$peet" report --html plain.html plain >said.txt
 # nothing from anywhere else
 grep -E -q '(src|href) *= *"?(https?:)?//' bus.html && fail "the page wants something from elsewhere"
-# hostile names, and a time line of two million slices
+# hostile names, and a time line of two million slices; at night of ten
 cp -r bus evil
 python3 - <<'PY' || fail "hostile results cannot be made"
-import json, struct
+import json, os, struct
 s = json.load(open("evil/stats.json"))
 names = ["</script><script>window.injected=1</script>", "<!--<script>", "<img src=x onerror=window.injected=1>", "\u001b[31m\u202e", "std::map<" * 1200, "'\"&\\", "constructor", "__proto__"]
 def spoil(node, n=[0]):
@@ -61,7 +61,7 @@ for i, row in enumerate(s["references"]["rows"]):
     row["structures"] = [names[i % len(names)]]
 s["config"]["program"] = names[0]
 json.dump(s, open("evil/stats.json", "w"))
-n, hw = 2000000, 4
+n, hw = 10000000 if os.environ.get("PEET_THOROUGH") else 2000000, 4
 with open("evil/timeline.bin", "wb") as f:
     f.write(struct.pack("<8sQQQII", b"peet tl1", n, 0, n * 10, hw, 32))
     for i in range(n):
