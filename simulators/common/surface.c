@@ -371,6 +371,8 @@ static INLINE int pass_records(struct peet_sim_surface *s, struct peet__sim_batc
                 return -1;
         }
         last = address;
+        for (unsigned w = 4; w < WIDTHS; w++) /* a record has many cache lines */
+            __builtin_prefetch(&r->last[node_of(w, leaf)], 1);
         b->record[i] = r;
         b->leaf[i] = (uint8_t)leaf;
         s->word_of[b->slot + i] = r->last[0] << PEET_SIM_HALVINGS | leaf;
