@@ -205,46 +205,6 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
     return time / CPI_ONE - stalled;
 }
 
-/* walk(), as far as possible in machine code. */
-static uint64_t walk_compiled(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
-    uint64_t until, size_t *out_done)
-{
-    struct cache *const c = &b->caches[hw];
-    const struct peet_block_event *e = events, *const end = events + n;
-    const uint64_t limit = peet__bus_limit_of(now, until);
-    uint64_t time = b->hw[hw].cpi_rest, stamp = c->stamp, counts = 0, stalled = 0;
-    do {
-        const struct block_template *p;
-        e += peet__bus_compiled_run(b, c, e, (size_t)(end - e), limit, &time, &stamp, &counts);
-        if (e == end || (e != events && time >= limit))
-            break;
-        const uint32_t id = e->block->id;
-        if (UNLIKELY(id >= b->ntemplates || !b->templates[id].known) && peet__bus_template(b, e->block, e->values)) {
-            peet__bus_no_memory(b);
-            e++;
-            break;
-        }
-        p = &b->templates[id];
-        peet__bus_compiled_want(b, id);
-        c->stamp = stamp;
-        counts += p->counts;
-        /* no code, or not where it was last */
-        if ((!p->accesses || p->known - 1 == TEMPLATE_MANY) && hits(b, c, p, e->values, stamp, 0)) {
-            time += p->cost;
-            stamp += p->nrefs;
-        } else {
-            time += p->accesses ? by_groups(b, hw, p, e, now, time, &stalled)
-                                : peet__bus_exactly(b, hw, e, now, time, &stalled);
-            stamp = c->stamp;
-        }
-        e++;
-    } while (e != end && time < limit && LIKELY(!b->dead));
-    c->stamp = stamp;
-    peet__bus_account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
-    *out_done = (size_t)(e - events);
-    return time / CPI_ONE - stalled;
-}
-
 static uint64_t walk_plain(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
     uint64_t until, size_t *out_done)
 {
@@ -259,7 +219,5 @@ static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_ev
 
 bus_walk *peet__bus_walk_for(const struct bus *b)
 {
-    if (b->compiled)
-        return walk_compiled;
     return b->replacement == REPLACE_PLRU ? walk_plru : walk_plain;
 }

@@ -4,7 +4,7 @@
  *
  *     module.c       what peet calls: parameters, operations
  *     direct.c       what machine code calls, with one processor; ahead.c with several
- *     blocks.c       blocks by the batch, as long as they only hit; compiled.c does the same in machine code
+ *     blocks.c       blocks by the batch, as long as they only hit
  *     loops.c        loops; uniform.c those with uniform strides, schedule.c those with others
  *     template.c     what is the same each time that a block comes
  *     fast.c         a block reference by reference
@@ -194,7 +194,6 @@ struct bus {
     uint32_t nstraddles, straddles_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
-    struct compiled *compiled; /* code for blocks (compiled.c); NULL: none */
     struct bus_direct *direct; /* blocks that peet takes by itself (direct.c); NULL: none */
     struct bus_ahead *ahead;   /* the same for several processors (ahead.c) */
     int groupwise;             /* groups.c has its conditions */
@@ -371,19 +370,6 @@ void peet__bus_iterations(struct bus *b, unsigned hw, const struct block_templat
 /** What the module offers peet: most blocks of a single processor in its stead. */
 extern const struct peet_direct peet__bus_direct;
 void peet__bus_direct_fini(struct bus *b);
-
-/* compiled.c */
-/** b->made becomes what makes code, or stays NULL. */
-void peet__bus_compiled_init(struct bus *b);
-void peet__bus_compiled_fini(struct bus *b);
-/** A block was executed that has no code, or did not hit: it gets code if that is often. */
-void peet__bus_compiled_want(struct bus *b, uint32_t id);
-/** Another block has this id now. */
-void peet__bus_compiled_forget(struct bus *b, uint32_t id);
-/** Blocks as long as they have code and only hit, at most up to the first that brings @inout_time to @limit.
- * @inout_counts: as in block templates.  Returns: how many */
-size_t peet__bus_compiled_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
-    uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts);
 
 /* groups.c */
 /** One execution of a block, line access by line access; what is the same for all its lines. */

@@ -74,7 +74,6 @@ static void bus_destroy(void *self)
     peet__bus_classify_fini(b);
     peet__bus_caches_fini(b);
     peet__bus_templates_fini(b);
-    peet__bus_compiled_fini(b);
     peet__bus_direct_fini(b);
     peet__bus_ahead_fini(b);
     peet__bus_calendar_fini(&b->calendar);
@@ -215,7 +214,6 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     peet__bus_groups_init(b);
     b->run = peet__bus_run_for(b);
     b->touch = peet__bus_touch_for(b);
-    peet__bus_compiled_init(b);
     b->walk = peet__bus_walk_for(b);
     return b;
 }

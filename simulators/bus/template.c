@@ -102,7 +102,6 @@ int peet__bus_template(struct bus *b, const struct peet_block *block, const uint
     struct block_template *p;
     if (make_room(b, block->id))
         return -1;
-    peet__bus_compiled_forget(b, block->id);
     p = &b->templates[block->id];
     *p = (struct block_template){.cost = b->cpi * block->ninsns,
         .nrefs = (uint16_t)block->nrefs,

@@ -90,10 +90,8 @@ static void end(struct rig *rig, unsigned hw, uint64_t cycles)
 uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *event)
 {
     uint64_t before = rig->clock[hw];
-    if (rig->bus->ntemplates && !event->block->id) { /* made by hand, another each time */
+    if (rig->bus->ntemplates && !event->block->id) /* made by hand, another each time */
         rig->bus->templates[0].known = 0;
-        peet__bus_compiled_forget(rig->bus, 0);
-    }
     begin(rig, hw);
     end(rig, hw, peet_module.block(rig->bus, hw, event, before));
     return rig->clock[hw] - before;
