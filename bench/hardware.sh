@@ -10,11 +10,14 @@
 # processor this is.  --set: parameters of the machine over the preset's (window_uops=200,...).  --shorter: the kernels of
 # bench/hardware run an Nth as often.  --measured: simulate only, beside the cycles of a former run's hardware.tsv (with the
 # same --shorter).  Results are DIR/hardware.tsv, .json and .svg of --out (default: hardware/ below DIR); the table goes to
-# standard output.  Cycles measured are processor time from main() to the end, the least of N runs (default 15), less the
-# same of a program that does nothing, by the clock that a chain of dependent multiplications shows around each run.
-# Twenty minutes.
+# standard output.  Cycles measured are time from main() to the end, less the same of a program that does nothing, by the
+# clock that a chain of dependent multiplications shows around each run.  Another thread of the core, a stranger's on a
+# virtual computer, nearly doubles the time of what is not waiting, for some milliseconds here and there; so programs are timed
+# in parts of 30 us and more (bench_lap()) that begin when the core is theirs alone, until each has once been undisturbed to its
+# end, or N runs (default 40) are done; of each, the least cycles undisturbed count.  The column noise is the share of parts that
+# never were.  Of two threads, the least of all runs counts.  Half an hour.
 . "$(dirname "$0")/lib.sh"
-preset= reps=15 shorter=1 set= measured= out= flags=-O2 selected=
+preset= reps=40 shorter=1 set= measured= out= flags=-O2 selected=
 options "prefix preset reps shorter set measured out flags" "$@"
 begin
 for option in reps shorter; do
@@ -34,11 +37,13 @@ must() {
     "$@" || { echo "hardware: failed: $*" >&2; exit 1; }
 }
 
-# native NAME ARGUMENTS...: one run; its cycles are added to NAME.times
+# native NAME ARGUMENTS...: one run; its cycles are added to NAME.times, and NAME.laps has the least of each part
 native() {
     local name=$1
     shift
+    [ -n "${CALIBRATE_WALL-}" ] || export CALIBRATE_LAPS=$work/$name.laps
     BENCH_PIN=1 CALIBRATE_CLOCK=$work/clock LD_PRELOAD=$work/clock.so must "$work/$name.plain" "$@" >"$work/$name.expected"
+    unset CALIBRATE_LAPS
     awk '{ print $1 == "cycles" ? $2 : $2 / (($3 < $4 ? $3 : $4)) }' "$work/clock" >>"$work/$name.times"
 }
 
@@ -75,12 +80,23 @@ recalled() {
 }
 
 measure() {
+    [ "$(disturbed "$1")" != 0 ] || [ "$(wc -l <"$work/$1.times")" -lt 4 ] || return 0
     if [ "$2" = threads ]; then
         [ "$(nproc)" -gt 1 ] || return 0
         export CALIBRATE_WALL=1
     fi
     native "$1" "${@:4}"
     unset CALIBRATE_WALL
+}
+
+# least NAME: the cycles of its parts, each the least of all runs; nothing if it was not timed in parts
+least() {
+    [ ! -s "$work/$1.laps" ] || awk '{ print $2; exit }' "$work/$1.laps"
+}
+
+# disturbed NAME: the share of its parts that never were undisturbed
+disturbed() {
+    [ ! -s "$work/$1.laps" ] || awk '{ print 1 - $3; exit }' "$work/$1.laps"
 }
 
 # of the last run, from stats.json: the first number under a key
@@ -96,11 +112,12 @@ simulate() {
         -- "$work/$name.peet" "${@:4}" >"$work/$name.got" 2>"$work/$name.said"
     cmp -s "$work/$name.expected" "$work/$name.got" || { echo "hardware: $name: the simulated run prints something else" >&2; exit 1; }
     sort -g "$work/$name.times" | awk -v name="$name" -v kind="$kind" -v start="$start" -v cycles="$(number cycles)" \
-        -v instructions="$(number instructions)" '
+        -v instructions="$(number instructions)" -v least="$(least "$name")" -v noise="$(disturbed "$name")" '
         { t[NR] = $1 - start }
         END {
-            printf "%s\t%s\t%.0f\t%.4f\t%.0f\t%.0f\t%.4f\n", name, kind, t[1], (t[int((NR + 1) / 2)] - t[1]) / t[1], cycles, instructions,
-                cycles / t[1] - 1
+            least = least == "" ? t[1] : least - start
+            noise = noise == "" ? (t[int((NR + 1) / 2)] - t[1]) / t[1] : noise
+            printf "%s\t%s\t%.0f\t%.4f\t%.0f\t%.0f\t%.4f\n", name, kind, least, noise, cycles, instructions, cycles / least - 1
         }' >>"$out/hardware.tsv"
 }
 
@@ -111,11 +128,11 @@ must "$CC" -O2 -o "$work/nothing.plain" "$work/nothing.c"
 each compile
 start=0
 [ -z "$measured" ] || { each recalled; reps=0; }
-for ((i = 0; i < reps; i++)); do # in turns, so that a bad moment is not one program's
+for ((i = 0; i < reps + (reps > 0); i++)); do # the first finds out how long parts are; in turns, so that a bad moment is not one program's
     native nothing
     each measure
 done
-[ "$reps" = 0 ] || start=$(sort -g "$work/nothing.times" | head -1)
+[ "$reps" = 0 ] || start=$(least nothing)
 printf 'program\tkind\tmeasured_cycles\tnoise\tsimulated_cycles\tinstructions\terror\n' >"$out/hardware.tsv"
 each simulate
 "$work/tsv-json" programs="$out/hardware.tsv" >"$out/hardware.json" || exit 1

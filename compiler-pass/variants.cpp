@@ -202,13 +202,13 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
 {
     static const MCRegister RAX = named("RAX"), RBP = named("RBP"), RCX = named("RCX"), RIP = named("RIP");
     opcode = plainForm(opcode);
-    if (!(variant & VariantWide) && shortForm(opcode) != opcode)
+    if (!(variant & PEET_VARIANT_WIDE) && shortForm(opcode) != opcode)
         opcode = shortForm(opcode);
-    else if (variant & VariantAccumulator)
+    else if (variant & PEET_VARIANT_ACCUMULATOR)
         opcode = accumulatorForm(opcode);
-    if ((variant & VariantImm) == 1)
+    if ((variant & PEET_VARIANT_IMM) == 1)
         opcode = prefixedForm(oneForm(opcode));
-    opcode = compareForm(opcode, variant & VariantImm);
+    opcode = compareForm(opcode, variant & PEET_VARIANT_IMM);
     const MCInstrDesc &D = instructions->get(opcode);
     bool address = computesAddress(D);
     int memory = firstMemory(D);
@@ -218,26 +218,26 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
         const MCOperandInfo &O = D.operands()[i];
         int tied = D.getOperandConstraint(i, MCOI::TIED_TO);
         if (memory >= 0 && (int)i >= memory && (int)i < memory + 5) {
-            unsigned v = address ? variant : 1u | VariantIndex;
+            unsigned v = address ? variant : 1u | PEET_VARIANT_INDEX;
             switch (i - memory) {
             case 0:
-                I.addOperand(MCOperand::createReg((v & VariantBase) == 0 ? MCRegister()
-                        : (v & VariantBase) == 1                         ? RAX
-                        : (v & VariantBase) == 2                         ? RBP
-                                                                         : RIP));
+                I.addOperand(MCOperand::createReg((v & PEET_VARIANT_BASE) == 0 ? MCRegister()
+                        : (v & PEET_VARIANT_BASE) == 1                         ? RAX
+                        : (v & PEET_VARIANT_BASE) == 2                         ? RBP
+                                                                               : RIP));
                 break;
             case 1:
-                I.addOperand(MCOperand::createImm(1 << (v >> VariantScaleShift & 3)));
+                I.addOperand(MCOperand::createImm(1 << (v >> PEET_VARIANT_SCALE_SHIFT & 3)));
                 break;
             case 2:
-                I.addOperand(MCOperand::createReg(v & VariantIndex ? RCX : MCRegister()));
+                I.addOperand(MCOperand::createReg(v & PEET_VARIANT_INDEX ? RCX : MCRegister()));
                 break;
             case 3:
-                if ((v >> VariantDispShift & 3) == 2)
+                if ((v >> PEET_VARIANT_DISP_SHIFT & 3) == 2)
                     I.addOperand(MCOperand::createExpr(MCSymbolRefExpr::create(context->getOrCreateSymbol("peet"),
                         *context)));
                 else
-                    I.addOperand(MCOperand::createImm(v >> VariantDispShift & 3 ? 64 : 0));
+                    I.addOperand(MCOperand::createImm(v >> PEET_VARIANT_DISP_SHIFT & 3 ? 64 : 0));
                 break;
             default:
                 I.addOperand(MCOperand::createReg(MCRegister()));
@@ -252,13 +252,13 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
                 const MCRegisterClass &C = registers->getRegClass(O.RegClass);
                 R = C.getRegister((i + 1) % C.getNumRegs());
             }
-            if (i == 2 && (variant & VariantSame) && I.getOperand(1).isReg())
+            if (i == 2 && (variant & PEET_VARIANT_SAME) && I.getOperand(1).isReg())
                 R = I.getOperand(1).getReg();
             I.addOperand(MCOperand::createReg(R));
         } else
             I.addOperand(MCOperand::createImm(i + 1 != D.getNumOperands() || address ? 0
-                    : variant & VariantWide                                          ? 0x1234
-                                                                                     : variant & VariantImm));
+                    : variant & PEET_VARIANT_WIDE                                    ? 0x1234
+                                                                                     : variant & PEET_VARIANT_IMM));
     }
     return I;
 }
@@ -301,16 +301,16 @@ const Processors::Matter &Processors::matter(unsigned opcode)
         variant |= m.subtarget->getSchedModel().getSchedClassDesc(D.getSchedClass())->isVariant();
     auto isRegister = [&](unsigned i) { return D.operands()[i].OperandType == MCOI::OPERAND_REGISTER; };
     if (n >= 3 && isRegister(1) && isRegister(2) && D.operands()[1].RegClass == D.operands()[2].RegClass)
-        M.same = differs(opcode, 0, VariantSame);
+        M.same = differs(opcode, 0, PEET_VARIANT_SAME);
     if (computesAddress(D))
         M.address = variant;
     else if (variant && n && !isRegister(n - 1) && D.operands()[n - 1].OperandType != MCOI::OPERAND_MEMORY)
         for (unsigned i = 1; i < 256 && !M.imm; i++)
-            M.imm = differs(opcode, 0, i) || (M.same && differs(opcode, VariantSame, VariantSame | i));
-    M.wide = shortForm(opcode) != opcode && differs(opcode, 2, VariantWide);
-    unsigned other = shortForm(opcode) != opcode ? VariantWide : 2u;
-    M.accumulator = accumulatorForm(opcode) != opcode && differs(opcode, other, other | VariantAccumulator);
-    M.wide |= M.accumulator && other == VariantWide;
+            M.imm = differs(opcode, 0, i) || (M.same && differs(opcode, PEET_VARIANT_SAME, PEET_VARIANT_SAME | i));
+    M.wide = shortForm(opcode) != opcode && differs(opcode, 2, PEET_VARIANT_WIDE);
+    unsigned other = shortForm(opcode) != opcode ? PEET_VARIANT_WIDE : 2u;
+    M.accumulator = accumulatorForm(opcode) != opcode && differs(opcode, other, other | PEET_VARIANT_ACCUMULATOR);
+    M.wide |= M.accumulator && other == PEET_VARIANT_WIDE;
     return M;
 }
 
@@ -323,16 +323,16 @@ std::vector<unsigned> Processors::all(unsigned opcode)
             v.push_back(shape);
         return v;
     }
-    for (unsigned same = 0; same <= (M.same ? VariantSame : 0u); same += VariantSame)
+    for (unsigned same = 0; same <= (M.same ? PEET_VARIANT_SAME : 0u); same += PEET_VARIANT_SAME)
         for (unsigned i = 0; i < (M.imm ? 256u : 1u); i++)
             v.push_back(same | i);
     if (M.accumulator && !M.wide)
         for (unsigned i = 0; i < (M.imm ? 256u : 1u); i++)
-            v.push_back(VariantAccumulator | i);
+            v.push_back(PEET_VARIANT_ACCUMULATOR | i);
     if (M.wide)
-        v.push_back(VariantWide);
+        v.push_back(PEET_VARIANT_WIDE);
     if (M.wide && M.accumulator)
-        v.push_back(VariantWide | VariantAccumulator);
+        v.push_back(PEET_VARIANT_WIDE | PEET_VARIANT_ACCUMULATOR);
     if (M.prefix)
         v.push_back(1);
     return v;
@@ -359,11 +359,11 @@ unsigned variantOf(const MachineInstr &MI)
             : base == "RIP" || base == "EIP"                                    ? 3
                                                                                 : 1;
         if (!reg(2).empty())
-            v |= VariantIndex;
+            v |= PEET_VARIANT_INDEX;
         for (unsigned s = MI.getOperand(at + 1).getImm(), log = 0; s > 1; s >>= 1)
-            v = (v & ~(3u << VariantScaleShift)) | ++log << VariantScaleShift;
+            v = (v & ~(3u << PEET_VARIANT_SCALE_SHIFT)) | ++log << PEET_VARIANT_SCALE_SHIFT;
         const MachineOperand &disp = MI.getOperand(at + 3);
-        v |= (!disp.isImm() ? 2u : disp.getImm() ? 1u : 0u) << VariantDispShift;
+        v |= (!disp.isImm() ? 2u : disp.getImm() ? 1u : 0u) << PEET_VARIANT_DISP_SHIFT;
         return v;
     }
     if (M.prefix && !MI.getMF()->getFunction().hasOptSize())
@@ -373,7 +373,7 @@ unsigned variantOf(const MachineInstr &MI)
                 return 1;
     if (M.same && MI.getNumOperands() >= 3 && MI.getOperand(1).isReg() && MI.getOperand(2).isReg() &&
         MI.getOperand(1).getReg() == MI.getOperand(2).getReg())
-        v |= VariantSame;
+        v |= PEET_VARIANT_SAME;
     if ((M.imm || M.wide || M.accumulator) && D.getNumOperands()) {
         const MachineOperand &last = MI.getOperand(D.getNumOperands() - 1);
         bool narrow = P->shortForm(MI.getOpcode()) != MI.getOpcode() && last.isImm() && isInt<8>(last.getImm());
@@ -382,11 +382,11 @@ unsigned variantOf(const MachineInstr &MI)
             return v;
         if (M.accumulator && !narrow && MI.getOperand(0).isReg() &&
             isAccumulator(P->registers->getName(MI.getOperand(0).getReg().asMCReg())))
-            v |= VariantAccumulator;
+            v |= PEET_VARIANT_ACCUMULATOR;
         if (P->shortForm(MI.getOpcode()) != MI.getOpcode() && !narrow)
-            v |= M.wide ? VariantWide : M.imm ? 2u : 0; // a number like any other
+            v |= M.wide ? PEET_VARIANT_WIDE : M.imm ? 2u : 0; // a number like any other
         else if (M.imm && last.isImm())
-            v |= last.getImm() & VariantImm;
+            v |= last.getImm() & PEET_VARIANT_IMM;
     }
     return v;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What costs depend on beside the opcode: two equal sources that make a zero, an immediate, the parts of an address.
 // Called by: emit.cpp, which notes it in the schema, and costtable.cpp, which tabulates costs for each such variant.
-// variants.cpp finds out what matters by asking the scheduling models of all processors.
+// variants.cpp finds out what matters by asking the scheduling models of all processors. A variant is a number: enum peet_variant.
 #ifndef PEET_VARIANTS_H
 #define PEET_VARIANTS_H
+
+#include <peet/module.h>
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -18,19 +20,6 @@
 #include <vector>
 
 namespace peet {
-
-// A variant is a number: the immediate's low byte, or the shape of the address of an instruction that only computes
-// it; and whether the sources are one register.  0 where it does not matter.
-enum : unsigned {
-    VariantSame = 0x100,
-    VariantBase = 0x3, // 0 none, 1 a register, 2 rbp or r13, 3 rip
-    VariantIndex = 0x4,
-    VariantScaleShift = 3, // log2 of the scale, two bits
-    VariantDispShift = 5,  // 0 none, 1 a number, 2 a symbol
-    VariantImm = 0xff,
-    VariantWide = 0x200,        // the immediate does not fit into a byte, for which there is an encoding of its own
-    VariantAccumulator = 0x400, // al, ax, eax or rax, with an encoding of its own for other immediates
-};
 
 // x86-64's machine code layer: what is the same for all processors, and one subtarget for each model.
 class Processors {

@@ -21,8 +21,10 @@ static inline int run_kernel(int argc, char **argv, const struct kernel *kernels
     for (size_t i = 0; argc > 1 && i < n; i++)
         if (!strcmp(kernels[i].name, argv[1])) {
             uint64_t hash = 0;
-            for (long k = 0; k < times; k++)
+            for (long k = 0; k < times; k++) {
+                bench_lap();
                 hash = bench_mix(hash, kernels[i].run());
+            }
             bench_print(argv[1], hash);
             return 0;
         }

@@ -68,6 +68,7 @@ static double solve(long round, double *x, double *r, double *p, double *q)
     }
     double rho = dot(r, r), start = rho;
     for (int k = 0; k < 1000 && rho > 1e-24 * start; k++) {
+        bench_lap();
         multiply(p, q);
         double alpha = rho / dot(p, q);
         for (long i = 0; i < n; i++) {

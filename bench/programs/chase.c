@@ -41,6 +41,7 @@ int main(int argc, char **argv)
         insert(&root, bench_random(&random) >> 1);
     *thread(root, &head) = NULL;
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         uint64_t again = 11, previous = 0;
         for (long i = 0; i < n / 4; i++)
             insert(&root, bench_random(&again) >> 1)->sum += (uint64_t)i;

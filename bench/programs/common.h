@@ -12,6 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C"
+#endif
+    void calibrate_lap(void) __attribute__((weak));
+
+/** Between two rounds of a program: bench/hardware.sh times what lies between them, one by one. Nothing otherwise. */
+static inline void bench_lap(void)
+{
+    if (calibrate_lap)
+        calibrate_lap();
+}
+
 /** Argument number index, or its default; ends the program if it is no number in [min, max]. */
 static inline long bench_arg(int argc, char **argv, int index, long preset, long min, long max)
 {

@@ -32,6 +32,7 @@ int main(int argc, char **argv)
     int *row = bench_alloc((size_t)n + 1, sizeof *row);
     uint64_t random = 9, hash = 0;
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         for (long i = 0; i < n; i++) {
             a[i] = (unsigned char)("acgt"[bench_random(&random) >> 62]);
             b[i] = (unsigned char)("acgt"[bench_random(&random) >> 62]);

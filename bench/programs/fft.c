@@ -58,6 +58,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < n; i++)
         x[i] = y[i] = (struct complex){bench_uniform(&random) - 0.5, bench_uniform(&random) - 0.5};
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         transform(x, roots, n, -1.0);
         hash = bench_mix_double(hash, x[r % n].re);
         transform(x, roots, n, 1.0);

@@ -61,6 +61,7 @@ int main(int argc, char **argv)
     values = bench_alloc(size, sizeof *values);
     uint64_t hash = 0;
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         uint64_t random = 6 + (uint64_t)r, again = random;
         for (long i = 0; i < n; i++)
             put(bench_random(&random) | 1, (uint64_t)i);

@@ -58,6 +58,7 @@ static void factor(void)
 {
     for (long k = 0; k < n; k += bs) {
         long kend = min(k + bs, n);
+        bench_lap();
         factor_diagonal(k, kend);
         for (long j = kend; j < n; j += bs)
             update_row(k, kend, j, min(j + bs, n));

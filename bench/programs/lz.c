@@ -99,6 +99,7 @@ int main(int argc, char **argv)
             text[i++] = ' ';
     }
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         long size = pack(text, n, packed);
         if (unpack(packed, size, back) != n || memcmp(text, back, (size_t)n) != 0)
             bench_wrong("unpacked text differs");

@@ -44,6 +44,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < n; i++)
         x[i] = bench_uniform(&random);
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         memset(c, 0, cells * sizeof *c);
         multiply(a, b, c, n, bs);
         hash = bench_mix_double(hash, c[(size_t)r % cells]);

@@ -107,6 +107,8 @@ static void step(void)
         insert(root, b);
     summarise(root);
     for (long b = 0; b < n; b++) {
+        if (b % 16 == 0)
+            bench_lap();
         memset(force[b], 0, sizeof force[b]);
         attract(root, b, force[b]);
     }

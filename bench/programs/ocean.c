@@ -36,6 +36,7 @@ int main(int argc, char **argv)
         for (long j = 1; j <= n; j++)
             f[i * (n + 2) + j] = (double)((i * 7 + j * 13) % 17 - 8) / (double)(n * n);
     for (long s = 0; s < sweeps; s++) {
+        bench_lap();
         last = sweep(0, omega) + sweep(1, omega);
         if (s == 0)
             first = last;

@@ -54,6 +54,7 @@ int main(int argc, char **argv)
     int64_t *a = bench_alloc((size_t)n, sizeof *a), *b = bench_alloc((size_t)n, sizeof *b);
     uint64_t random = 8, hash = 0;
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         for (long i = 0; i < n; i++)
             a[i] = b[i] = (int64_t)bench_random(&random) >> (r % 3 == 2 ? 56 : 0);
         sort(a, n);

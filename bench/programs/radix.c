@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     uint32_t *keys = bench_alloc((size_t)n, sizeof *keys), *other = bench_alloc((size_t)n, sizeof *other);
     uint64_t random = 2, hash = 0;
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         for (long i = 0; i < n; i++)
             keys[i] = (uint32_t)(bench_random(&random) >> 32);
         sort(keys, other, n);

@@ -24,14 +24,14 @@ static void compress(uint32_t state[8], const unsigned char *data)
     uint32_t w[64], s[8];
     for (int t = 0; t < 16; t++)
         w[t] = (uint32_t)data[4 * t] << 24 | (uint32_t)data[4 * t + 1] << 16 | (uint32_t)data[4 * t + 2] << 8 |
-               data[4 * t + 3];
+            data[4 * t + 3];
     for (int t = 16; t < 64; t++)
         w[t] = (rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10) + w[t - 7] +
-               (rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3) + w[t - 16];
+            (rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3) + w[t - 16];
     memcpy(s, state, sizeof s);
     for (int t = 0; t < 64; t++) {
         uint32_t a = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) +
-                     K[t] + w[t];
+            K[t] + w[t];
         uint32_t b =
             (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
         memmove(s + 1, s, 7 * sizeof *s);
@@ -71,6 +71,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < n; i++)
         data[i] = (unsigned char)(bench_random(&random) >> 56);
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         digest(data, (size_t)n, state);
         data[r % n] ^= (unsigned char)state[0];
         hash = bench_mix(hash, state[0]);

@@ -69,13 +69,16 @@ int main(int argc, char **argv)
         end += sprintf(end, "%s%s", letters, kind % 7 ? " " : ", ");
     }
     unsigned long words = 0;
+    bench_lap();
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         strcpy(copy, text);
         words += split(copy);
     }
     if (words != (unsigned long)(n * rounds))
         bench_wrong("number of words");
     unsigned long total = 0;
+    bench_lap();
     for (int b = 0; b < 4096; b++)
         for (struct word *word = buckets[b], *next; word; word = next) {
             char line[64];

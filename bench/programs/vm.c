@@ -10,25 +10,76 @@ enum op { PUSH, LOAD, STORE, AT, PUT, ADD, MUL, LESS, JZ, JUMP, HALT };
 /* sieve: a[i] = 1 marks composites; count in variable 2
  *   i = 2; while (i < n) { if (!a[i]) { count++; j = i * i; while (j < n) { a[j] = 1; j += i; } } i++; } */
 static const int32_t sieve[] = {
-    PUSH, 2, STORE, 0,                    /*  0: i = 2 */
-    LOAD, 0, LOAD, 3, LESS, JZ, 62,       /*  4: while i < n */
-    LOAD, 0, AT, JZ, 18, JUMP, 53,        /* 11: if a[i], skip to 53 */
-    LOAD, 2, PUSH, 1, ADD, STORE, 2,      /* 18: count++ */
-    LOAD, 0, LOAD, 0, MUL, STORE, 1,      /* 25: j = i * i */
-    LOAD, 1, LOAD, 3, LESS, JZ, 53,       /* 32: while j < n */
-    PUSH, 1, LOAD, 1, PUT,                /* 39: a[j] = 1 */
-    LOAD, 1, LOAD, 0, ADD, STORE, 1,      /* 44: j += i */
-    JUMP, 32,                             /* 51 */
-    LOAD, 0, PUSH, 1, ADD, STORE, 0,      /* 53: i++ */
-    JUMP, 4,                              /* 60 */
-    HALT,                                 /* 62 */
+    PUSH,
+    2,
+    STORE,
+    0, /*  0: i = 2 */
+    LOAD,
+    0,
+    LOAD,
+    3,
+    LESS,
+    JZ,
+    62, /*  4: while i < n */
+    LOAD,
+    0,
+    AT,
+    JZ,
+    18,
+    JUMP,
+    53, /* 11: if a[i], skip to 53 */
+    LOAD,
+    2,
+    PUSH,
+    1,
+    ADD,
+    STORE,
+    2, /* 18: count++ */
+    LOAD,
+    0,
+    LOAD,
+    0,
+    MUL,
+    STORE,
+    1, /* 25: j = i * i */
+    LOAD,
+    1,
+    LOAD,
+    3,
+    LESS,
+    JZ,
+    53, /* 32: while j < n */
+    PUSH,
+    1,
+    LOAD,
+    1,
+    PUT, /* 39: a[j] = 1 */
+    LOAD,
+    1,
+    LOAD,
+    0,
+    ADD,
+    STORE,
+    1, /* 44: j += i */
+    JUMP,
+    32, /* 51 */
+    LOAD,
+    0,
+    PUSH,
+    1,
+    ADD,
+    STORE,
+    0, /* 53: i++ */
+    JUMP,
+    4,    /* 60 */
+    HALT, /* 62 */
 };
 
 static int64_t run(const int32_t *code, int64_t *a, int64_t n)
 {
     int64_t stack[16], *sp = stack, var[4] = {0, 0, 0, n};
     for (const int32_t *pc = code;;) {
-        switch ((enum op)*pc++) {
+        switch ((enum op) * pc++) {
         case PUSH:
             *sp++ = *pc++;
             break;
@@ -89,6 +140,7 @@ int main(int argc, char **argv)
     if (run(sieve, a, n < 1000 ? n : 1000) != count_primes(n < 1000 ? n : 1000))
         bench_wrong("number of primes");
     for (long r = 0; r < rounds; r++) {
+        bench_lap();
         memset(a, 0, (size_t)n * sizeof *a);
         hash = bench_mix(hash, (uint64_t)run(sieve, a, n - r % 2));
     }

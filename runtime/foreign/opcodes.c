@@ -287,8 +287,7 @@ void peet__foreign_opcode_name(const ZydisDecodedInstruction *z, const ZydisDeco
         strcpy(out, a.first);
 }
 
-/* What its cost depends on besides: the numbers of compiler-pass/variants.h. */
-enum { SAME = 0x100, INDEX = 4, SCALE_SHIFT = 3, DISP_SHIFT = 5 };
+/* What its cost depends on besides: enum peet_variant. */
 
 static unsigned shape_of_address(const ZydisDecodedOperand *o)
 {
@@ -299,12 +298,12 @@ static unsigned shape_of_address(const ZydisDecodedOperand *o)
         : base == ZYDIS_REGISTER_RIP                               ? 3
                                                                    : 1;
     if (o->mem.index != ZYDIS_REGISTER_NONE)
-        v |= INDEX;
-    v |= (scale == 8 ? 3u : scale == 4 ? 2u : scale == 2 ? 1u : 0u) << SCALE_SHIFT;
+        v |= PEET_VARIANT_INDEX;
+    v |= (scale == 8 ? 3u : scale == 4 ? 2u : scale == 2 ? 1u : 0u) << PEET_VARIANT_SCALE_SHIFT;
     if (base == ZYDIS_REGISTER_RIP)
-        v |= 2u << DISP_SHIFT; /* the compiler had a symbol there */
+        v |= 2u << PEET_VARIANT_DISP_SHIFT; /* the compiler had a symbol there */
     else if (o->mem.disp.has_displacement && o->mem.disp.value)
-        v |= 1u << DISP_SHIFT;
+        v |= 1u << PEET_VARIANT_DISP_SHIFT;
     return v;
 }
 
@@ -320,6 +319,6 @@ unsigned peet__foreign_opcode_variant(const ZydisDecodedInstruction *z, const Zy
     /* two equal sources: of two operands the first is one as well */
     if (n >= 2 && n <= 3 && o[n - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         o[n - 1].type == ZYDIS_OPERAND_TYPE_REGISTER && o[n - 2].reg.value == o[n - 1].reg.value)
-        return SAME;
+        return PEET_VARIANT_SAME;
     return 0;
 }

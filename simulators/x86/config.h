@@ -66,6 +66,8 @@
     X(smt, "preset|partitioned|shared", 1, "how threads of a core share window and queues while several are active") \
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
+    X(unit_choice, "preset|earliest|turn", 1, \
+        "which of several units an instruction takes: the one that is free first, or the next in turn, as at dispatch") \
     X(folded_loads, "preset|split|model", 1, \
         "operations with a load begin it before their other operands are there: always, or where the model says so") \
     X(branch_pairing, "preset|on|off", 1, \
@@ -96,13 +98,16 @@ enum { FUSION_OFF = 1, FUSION_COMPARE, FUSION_ARITHMETIC };
 enum { RENAMING_OFF = 1, RENAMING_ON };
 enum { HISTORY_PATH = 1, HISTORY_OUTCOMES };
 enum { UNDERFLOW_WRONG = 1, UNDERFLOW_AROUND };
+enum { UNITS_EARLIEST = 1, UNITS_TURN };
 enum { FOLDED_SPLIT = 1, FOLDED_MODEL };
 enum { RESULTS_ANY = 1, RESULTS_PROGRAM };
 
 /** What a preset knows better than LLVM's model of its processor: instructions by their opcodes. */
 struct x86_correction {
     char opcodes[256];           /* patterns with * and ?, blanks between */
+    char units[32];              /* one unit of that resource of the model, instead of all; empty: as the model says */
     int32_t latency, busy, uops; /* cycles, cycles, micro-ops; below 0: as the model says */
+    int32_t parts;               /* only of such whose address is computed from so many parts; below 0: of all */
 };
 enum { X86_CORRECTIONS = 48 };
 
@@ -113,7 +118,8 @@ struct x86_config {
 #define X(name, choices, def, help) uint32_t name;
     X86_CORE_CHOICES(X)
 #undef X
-    char mcpu[64]; /* LLVM's name of the processor; "": as the program was compiled */
+    char mcpu[64];       /* LLVM's name of the processor; "": as the program was compiled */
+    char turn_units[64]; /* unit_choice=turn: of these resources of the model, blanks between; empty: of all */
     struct x86_correction corrections[X86_CORRECTIONS]; /* of that processor; the last one that fits counts */
     uint32_t ncorrections;
 };

@@ -669,10 +669,12 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         w.ready = in_order(t, op, &w);
         w.issue = issue_in_order(t, op, w.ready);
     } else {
-        w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready)
-            : op->flags & OP_SHORT_USES  ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
-            : op->nuses                  ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
-                                         : w.ready;
+        w.issue = op->turns ? x86_units_issue_turn(&c->units, x->turn_units, x->unit_groups, &x->uses[op->first_use],
+                                  op->nuses, w.ready)
+            : op->flags & OP_ONE_USE    ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready)
+            : op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
+            : op->nuses                 ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
+                                        : w.ready;
     }
     t->last_issue = w.issue;
     if (op->span && w.issue + op->span > c->units.horizon)

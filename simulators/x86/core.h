@@ -83,6 +83,7 @@ struct x86_op {
     int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
     uint8_t buffers[4];
     uint8_t early;      /* its results are there so much before it issues: made where addresses are */
+    uint8_t turns;      /* some unit of it is chosen at dispatch, in turn */
     uint8_t renames;    /* memory renaming may take what it stores from its register */
     uint32_t first_use; /* in x86.uses */
     uint32_t place;
@@ -264,6 +265,8 @@ struct x86 {
     int8_t buffer_of[64];
     uint64_t stretches[X86_STRETCHES]; /* sets of units that uses ask for */
     uint32_t nstretches;
+    uint64_t turn_units;             /* chosen in turn, whichever are free */
+    uint64_t unit_groups[X86_UNITS]; /* units that any use could take instead of each */
     uint32_t nunits, nbuffers, buffer_sizes[X86_BUFFERS];
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;

@@ -18,6 +18,35 @@ enum { RSP = 4 };
 
 /* ------------------------------------------------------------------------------------------ the processor */
 
+/** The resource of that name, -1: there is none */
+static int resource_named(const struct peet_processor *p, const char *name)
+{
+    for (uint32_t r = 0; r < p->nresources; r++)
+        if (!strcmp(p->resources[r].name, name))
+            return (int)r;
+    return -1;
+}
+
+/** Which units are taken in turn.  Returns: 0, or -1 after env->fail() */
+static int turn_units(struct x86 *x, const struct peet_processor *p)
+{
+    const char *names = x->config.turn_units;
+    char one[64];
+
+    x->turn_units = *names ? 0 : ~0ull;
+    for (int n; sscanf(names, " %63s%n", one, &n) == 1; names += n) {
+        const int r = resource_named(p, one);
+
+        if (r < 0) {
+            x->env->fail(x->env, "mcpu=%s: turn_units has \"%s\", and the model has no units of that name", p->name,
+                one);
+            return -1;
+        }
+        x->turn_units |= x->unit_masks[r];
+    }
+    return 0;
+}
+
 int x86_digest_processor(struct x86 *x)
 {
     const struct peet_processor *p = x->processor;
@@ -57,6 +86,14 @@ int x86_digest_processor(struct x86 *x)
 
             x->buffer_sizes[x->nbuffers] = size ? (uint32_t)size : 1;
             x->buffer_of[r] = (int8_t)x->nbuffers++;
+        }
+    if (turn_units(x, p))
+        return -1;
+    for (uint32_t i = 0; i < x->config.ncorrections; i++)
+        if (*x->config.corrections[i].units && resource_named(p, x->config.corrections[i].units) < 0) {
+            x->env->fail(x->env, "mcpu=%s: a correction has the units \"%s\", and the model has none of that name",
+                p->name, x->config.corrections[i].units);
+            return -1;
         }
     return 0;
 }
@@ -310,10 +347,22 @@ static uint8_t stretch_of(struct x86 *x, uint64_t mask)
     return (uint8_t)x->nstretches++;
 }
 
+/** One of these units is taken: they are of one group, with all that were so before. */
+static void group_units(struct x86 *x, uint64_t mask)
+{
+    uint64_t group = mask;
+
+    for (uint64_t m = mask; m; m &= m - 1)
+        group |= x->unit_groups[__builtin_ctzll(m)];
+    for (uint64_t m = group; m; m &= m - 1)
+        x->unit_groups[__builtin_ctzll(m)] = group;
+}
+
 static int add_use(struct x86 *x, struct x86_op *op, uint64_t mask, const struct peet_resource_use *use)
 {
     if (op->nuses == X86_USES)
         return 0;
+    group_units(x, mask);
     if (x->nuses == x->uses_room) {
         uint32_t room = x->uses_room ? 2 * x->uses_room : 1024;
         struct x86_use *more = realloc(x->uses, room * sizeof *more);
@@ -361,6 +410,8 @@ static int units(struct x86 *x, const struct peet_cost *cost, struct x86_op *op)
     }
     if (op->nuses == 1 && op->flags & OP_SHORT_USES)
         op->flags |= OP_ONE_USE;
+    for (unsigned i = 0; i < op->nuses && x->config.unit_choice == UNITS_TURN; i++)
+        op->turns |= (x->uses[op->first_use + i].units & x->turn_units) != 0;
     for (uint64_t m = cost->buffers; m; m &= m - 1) {
         int8_t buffer = x->buffer_of[__builtin_ctzll(m)];
 
@@ -396,15 +447,29 @@ static int fits(const char *patterns, const char *name)
     return 0;
 }
 
+/** Of how many parts lea computes an address: base, index, displacement. 0: it is no lea */
+static int address_parts(const struct peet_insn *insn)
+{
+    const unsigned shape = insn->opcode->variant;
+
+    return begins(insn->opcode->name, "LEA") ? ((shape & PEET_VARIANT_BASE) != 0) +
+            ((shape & PEET_VARIANT_INDEX) != 0) + (shape >> PEET_VARIANT_DISP_SHIFT != 0)
+                                             : 0;
+}
+
 /** What the preset says of an instruction instead of the model.  Returns: @cost, or a copy in @out */
-static const struct peet_cost *correct(const struct x86 *x, const char *opcode, const struct peet_cost *cost,
+static const struct peet_cost *correct(const struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost,
     struct corrected *out)
 {
     const struct x86_correction *c = NULL;
     int several = 0;
 
-    for (uint32_t i = x->config.ncorrections; i-- && !c;)
-        c = fits(x->config.corrections[i].opcodes, opcode) ? &x->config.corrections[i] : NULL;
+    for (uint32_t i = x->config.ncorrections; i-- && !c;) {
+        const struct x86_correction *one = &x->config.corrections[i];
+
+        if (fits(one->opcodes, insn->opcode->name) && (one->parts < 0 || one->parts == address_parts(insn)))
+            c = one;
+    }
     if (!c || cost->nuses > X86_USES || cost->nwrites > sizeof out->writes / sizeof *out->writes)
         return cost;
     out->cost = *cost;
@@ -422,7 +487,12 @@ static const struct peet_cost *correct(const struct x86 *x, const char *opcode, 
         out->uses[i] = cost->uses[i];
         several |= cost->uses[i].end_cycle - cost->uses[i].first_cycle > 1;
     }
-    for (unsigned i = 0; c->busy >= 0 && i < cost->nuses; i++)
+    if (*c->units) {
+        out->uses[0] = (struct peet_resource_use){(uint16_t)resource_named(x->processor, c->units), 0, 1, 1, 0};
+        out->cost.nuses = 1;
+        several = 0;
+    }
+    for (unsigned i = 0; c->busy >= 0 && i < out->cost.nuses; i++)
         if (!several || out->uses[i].end_cycle - out->uses[i].first_cycle > 1)
             out->uses[i].end_cycle = (uint16_t)(out->uses[i].first_cycle + c->busy);
     out->cost.uses = out->uses;
@@ -436,7 +506,7 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     const int landing = begins(insn->opcode->name, "ENDBR");
     const struct peet_cost *model = x->processor && !call && !landing ? x->env->cost(x->env, x->processor, insn) : NULL;
     struct corrected corrected;
-    const struct peet_cost *cost = model ? correct(x, insn->opcode->name, model, &corrected) : NULL;
+    const struct peet_cost *cost = model ? correct(x, insn, model, &corrected) : NULL;
     uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles,
              uops = landing ? 1
         : cost              ? cost->uops

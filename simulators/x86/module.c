@@ -66,7 +66,8 @@ static int configure(struct x86 *x, const struct peet_env *env, const union peet
             return -1;
         }
         if (strcmp(c->mcpu, v[PARAM_MCPU].string))
-            c->ncorrections = 0; /* they are of the preset's processor */
+            c->turn_units[0] = 0;
+        c->ncorrections = 0; /* they are of the preset's processor */
         strcpy(c->mcpu, v[PARAM_MCPU].string);
     }
 #define X(name, unit, least, most, def, help) \

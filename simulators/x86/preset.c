@@ -66,6 +66,12 @@ static int core_key(struct x86_config *config, const char *key, uint64_t number,
     }
     X86_CORE_CHOICES(X)
 #undef X
+    if (!strcmp(key, "turn_units")) {
+        if (!text || strlen(text) >= sizeof config->turn_units)
+            return -2;
+        strcpy(config->turn_units, text);
+        return 0;
+    }
     if (!strcmp(key, "mcpu")) {
         if (!text || strlen(text) >= sizeof config->mcpu)
             return -2;
@@ -112,7 +118,7 @@ static void list_presets(const char *dir, char *out, size_t room)
 /** A group of the list `corrections`.  Returns: NULL, or what is wrong with it */
 static const char *correct(struct x86_config *config, config_setting_t *one)
 {
-    struct x86_correction c = {.latency = -1, .busy = -1, .uops = -1};
+    struct x86_correction c = {.latency = -1, .busy = -1, .uops = -1, .parts = -1};
 
     if (config->ncorrections == X86_CORRECTIONS)
         return "too many";
@@ -129,8 +135,13 @@ static const char *correct(struct x86_config *config, config_setting_t *one)
             c.busy = number;
         else if (name && !strcmp(name, "uops") && number >= 1 && number <= 1000)
             c.uops = number;
+        else if (name && !strcmp(name, "parts") && number >= 1 && number <= 3)
+            c.parts = number;
+        else if (name && !strcmp(name, "units") && text && *text && strlen(text) < sizeof c.units)
+            strcpy(c.units, text);
         else
-            return "has opcodes (a text), and latency, busy or uops (numbers of at most 1000), and nothing else";
+            return "has opcodes (a text), latency, busy or uops (numbers of at most 1000), units (a text), "
+                   "parts (1 to 3), and nothing else";
     }
     if (!*c.opcodes)
         return "without opcodes";

@@ -182,4 +182,60 @@ static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86
     return at;
 }
 
+/** The next of these units behind the one of their group that was chosen last. */
+static inline unsigned x86_units_turn(struct x86_units *u, uint64_t units, uint64_t group)
+{
+    const uint64_t last = u->recent & group, behind = last ? units & ~(2 * last - 1) : units;
+    const uint64_t from = behind ? behind : units, bit = from & -from;
+
+    u->recent = (u->recent & ~group) | bit;
+    return (unsigned)__builtin_ctzll(bit);
+}
+
+/** Is a unit free within a few cycles? Schedulers that fill up are passed over. */
+static inline int x86_units_soon(const struct x86_units *u, uint64_t unit, uint64_t at)
+{
+    enum { SOON = 4 };
+
+    for (uint64_t end = at + SOON; at < end; at++)
+        if (x86_units_free(u, at) & unit)
+            return 1;
+    return 0;
+}
+
+/**
+ * Units that are chosen at dispatch, in turn, though others may be free, unless it would take long: schedulers that belong to
+ * units. The other uses of the instruction are of any unit that is free.
+ * @turns: the units that are chosen so; @groups: of each unit, those that anything could take instead
+ */
+static inline uint64_t x86_units_issue_turn(struct x86_units *u, uint64_t turns, const uint64_t *groups,
+    const struct x86_use *uses, unsigned n, uint64_t at)
+{
+    struct x86_use own[X86_USES];
+    uint64_t taken = 0, recent;
+    unsigned longer = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t units = uses[i].units & ~taken ? uses[i].units & ~taken : uses[i].units;
+
+        own[i] = uses[i];
+        longer |= uses[i].first != 0 || uses[i].cycles != 1;
+        if (!(uses[i].units & turns))
+            continue;
+        own[i].units = 1ull << x86_units_turn(u, units, groups[__builtin_ctzll(units)]);
+        if (!x86_units_soon(u, own[i].units, at + uses[i].first)) {
+            own[i].units = units;
+            continue;
+        }
+        own[i].stretch = X86_STRETCHES;
+        taken |= own[i].units;
+    }
+    recent = u->recent;
+    at = longer  ? x86_units_issue_all(u, own, n, at)
+        : n == 1 ? x86_units_issue_one(u, own, at)
+                 : x86_units_issue_short(u, own, n, at);
+    u->recent = (u->recent & ~turns) | (recent & turns); /* the turn goes on from there */
+    return at;
+}
+
 #endif

@@ -49,4 +49,23 @@ stands goldencove "GenuineIntel 6 143"
 stands small "GenuineIntel 6 28"
 stands "" "AuthenticAMD 23 1"
 stands "" "GenuineIntel 6 8"
+# Programs timed in parts: how many calls make one, what they add up to, the least cycles of each and how good they are. The first
+# run of two finds out how many.
+cc=${PEET_CC:-clang-22}
+must "$cc" -O2 -shared -fPIC -o clock.so "$PEET_SOURCE/bench/calibrate/clock.c"
+must "$cc" -O2 -w -o sieve "$PEET_SOURCE/bench/hardware/integer.c"
+for run in 1 2 3; do
+    CALIBRATE_LAPS=laps CALIBRATE_CLOCK=clock LD_PRELOAD=$PWD/clock.so must ./sieve sieve 40 >printed
+    must awk -v run=$run '
+        NR == 1 { every = $1; told = $2; good = $3; next }
+        $1 < 0 || $2 != 0 && $2 != 1 && $2 != 2 { print "part: " $0; exit 1 }
+        { sum += $1; best += $2 == 2; parts++ }
+        END {
+            wrong = every < 1 || (run == 1 ? parts || told : parts != int(40 / every) + 1) || told - sum > parts || sum - told > parts
+            if (wrong || parts && (good - best / parts)^2 > 1e-6) { print "run " run ": " every, told, good, "and " parts, sum, best; exit 1 }
+        }' laps
+    [ "$run" = 1 ] || [ "$(awk 'NR == 1 { print $1 }' laps)" = "$every" ] || fail "the parts are others"
+    every=$(awk 'NR == 1 { print $1 }' laps)
+done
+equal "what it prints" "$(cat printed)" "$(./sieve sieve 40)"
 echo "bench/hardware.sh: all right"

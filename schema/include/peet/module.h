@@ -64,8 +64,21 @@ struct peet_opcode {
     uint32_t uops;
     uint64_t ports; /* processor resources used, a bit each, in the model's order */
     uint8_t klass;  /* enum peet_insn_class */
-    /* what else of its operands costs depend on, for env->cost(); opcodes of one name may differ in it */
+    /* what else of its operands costs depend on, for env->cost(), as of enum peet_variant; opcodes of one name may differ in it */
     uint16_t variant;
+};
+
+/** What costs depend on beside the name: an immediate's low byte, or the shape of the address of an instruction that only
+ *  computes it; and more. 0 where it does not matter. */
+enum peet_variant {
+    PEET_VARIANT_IMM = 0xff,
+    PEET_VARIANT_BASE = 0x3,      /* of an address: 0 none, 1 a register, 2 rbp or r13, 3 rip */
+    PEET_VARIANT_INDEX = 0x4,     /* ... it has one */
+    PEET_VARIANT_SCALE_SHIFT = 3, /* ... log2 of the scale, two bits */
+    PEET_VARIANT_DISP_SHIFT = 5,  /* ... two bits: 0 no displacement, 1 a number, 2 a symbol */
+    PEET_VARIANT_SAME = 0x100,    /* two sources are one register, which may make a zero */
+    PEET_VARIANT_WIDE = 0x200, /* the immediate does not fit into a byte, for which there is an encoding of its own */
+    PEET_VARIANT_ACCUMULATOR = 0x400 /* al, ax, eax or rax, with an encoding of its own for other immediates */
 };
 
 enum peet_insn_flags {

@@ -86,6 +86,48 @@ static void spared_units(void)
     free(u);
 }
 
+/*
+ * In turn: the next unit of the set behind the last one of all, and the first cycle in which that is free for so long; any of
+ * the set if that one is not free within four cycles.
+ */
+static void units_in_turn(void)
+{
+    struct x86_units *u = calloc(1, sizeof *u);
+    uint64_t seed = 521288629u, groups[UNITS], base = 100, wrong = 0;
+    unsigned last = UNITS - 1;
+
+    for (unsigned k = 0; k < UNITS; k++)
+        groups[k] = (1 << UNITS) - 1;
+    memset(busy, 0, sizeof busy);
+    for (unsigned i = 0; i < 20000 && base < HORIZON - 9000; i++) {
+        const struct x86_use use = {1 + rig_random(&seed, (1 << UNITS) - 1), (uint16_t)rig_random(&seed, 3),
+            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), X86_STRETCHES, 0};
+        uint64_t ready = base + rig_random(&seed, 600), at = ready, got;
+        unsigned taken;
+        int soon = 0;
+
+        do
+            last = (last + 1) % UNITS;
+        while (!(use.units >> last & 1));
+        for (unsigned k = 0; k < 4; k++)
+            soon |= !busy[last][at + use.first + k];
+        for (int found = 0; !found; at += !found)
+            for (unsigned k = 0; k < UNITS && !found; k++)
+                found = (soon ? k == last : use.units >> k & 1) && fits(k, at + use.first, use.cycles);
+        got = x86_units_issue_turn(u, ~0ull, groups, &use, 1, ready);
+        wrong += got != at;
+        taken = soon ? last : UNITS;
+        for (unsigned k = 0; k < UNITS && taken == UNITS; k++) /* which of them it took, only it knows */
+            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) &&
+                !(x86_units_free(u, got + use.first) >> k & 1))
+                taken = k;
+        memset(&busy[taken][got + use.first], 1, use.cycles);
+        base += rig_random(&seed, 30);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(u);
+}
+
 /* Several uses: no unit is given twice for a cycle, and none is issued before it is ready. */
 static void several_uses(void)
 {
@@ -190,8 +232,9 @@ static void stores(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"single uses", single_uses}, {"spared units", spared_units}, {"several uses", several_uses},
-        {"buffers", buffers}, {"stores", stores}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"single uses", single_uses}, {"units in turn", units_in_turn},
+        {"spared units", spared_units}, {"several uses", several_uses}, {"buffers", buffers}, {"stores", stores},
+        CU_TEST_INFO_NULL};
 
     return run_suite("x86 queues", tests);
 }

@@ -79,7 +79,8 @@ static const char *const machines[] = {"", "branch=perfect,retire_uops=2", "core
     "memory_renaming=on,stores_line=3,store_queue=5,forward_cycles=6",
     "memory_renaming=on,memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB,stores_line=2,window_uops=60",
     "stores_line=2,index_cycles=2,fusion=arithmetic,memory=hierarchy,l1d_bytes=8KiB",
-    "fetch_uops=4,fetch_past_taken=off,call_fetch_cycles=3,return_underflow=around"};
+    "fetch_uops=4,fetch_past_taken=off,call_fetch_cycles=3,return_underflow=around", "unit_choice=turn",
+    "unit_choice=turn,memory_renaming=on,fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24"};
 
 static void both(struct rig *on, struct rig *off, const char *settings)
 {

@@ -302,6 +302,9 @@ static void corrections(void)
         {"{ opcodes = \"SLOW *UL\"; uops = 3; }", 3, 4, 12},
         {"{ opcodes = \"MUL\"; latency = 9; }, { opcodes = \"*\"; latency = 2; }", 2, 4, 4}, /* the last one counts */
         {"{ opcodes = \"MU L MULx\"; latency = 9; busy = 7; uops = 2; }", 3, 4, 4},
+        {"{ opcodes = \"MUL\"; units = \"P01\"; }", 3, 2, 4},
+        {"{ opcodes = \"MUL\"; units = \"P01\"; busy = 3; }", 3, 6, 6},
+        {"{ opcodes = \"*\"; parts = 2; latency = 9; }", 3, 4, 4}, /* it computes no address */
     };
     char path[300], settings[400];
 
@@ -322,6 +325,61 @@ static void corrections(void)
         CU_ASSERT_EQUAL(turn_of(settings, chain_register), 3);
     }
     remove(path);
+    rig_with_processor = RIG_NONE;
+}
+
+/* Addresses are computed of two parts and of three, in turn. */
+static void addresses(struct rig_code *c)
+{
+    enum { TWO = 1 | PEET_VARIANT_INDEX, THREE = TWO | 1 << PEET_VARIANT_DISP_SHIFT };
+    static const struct peet_opcode two = {.name = "LEA64r", .variant = TWO},
+                                    three = {.name = "LEA64r", .variant = THREE};
+
+    rig_insn(c, &two, 1, 1, -1, 0, 0, 0);
+    rig_insn(c, &three, 1, 1, -1, 0, 0, 0);
+}
+
+/* Corrections of those of three parts only, and units that the model does not have. */
+static void parts_of_addresses(void)
+{
+    char path[300], settings[400];
+    struct rig rig;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/parts.cfg", rig_folder());
+    snprintf(settings, sizeof settings, "preset=%s", path);
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fprintf(f, "mcpu = \"rig\";\ncorrections = ( { opcodes = \"LEA*\"; parts = 3; latency = 7; } );\n");
+    fclose(f);
+    CU_ASSERT_EQUAL(turn_of(settings, addresses), 1 + 7);
+    f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fprintf(f, "mcpu = \"rig\";\ncorrections = ( { opcodes = \"LEA*\"; units = \"P7\"; } );\n");
+    fclose(f);
+    CU_ASSERT_NOT_EQUAL(rig_open(&rig, 1, settings), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(rig.failure, "\"P7\""));
+    rig_close(&rig);
+    remove(path);
+    rig_with_processor = RIG_NONE;
+}
+
+/* Two additions, which either of two units can do, and a product, which only the second one can. */
+static void sums_and_product(struct rig_code *c)
+{
+    rig_insn(c, &rig_add, 1, 10, -1, 0, 0, 0);
+    rig_insn(c, &rig_add, 2, 10, -1, 0, 0, 0);
+    rig_insn(c, &rig_mul, 3, 10, -1, 0, 0, 0);
+}
+
+/* The unit that is free first, or that whose turn it is: who would wait long for the one takes another in either case. */
+static void choices(void)
+{
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=6,unit_choice=turn", sums_and_product), 1.5);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=6,unit_choice=turn", chain_register), 3);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=6,unit_choice=turn", products), 4);
     rig_with_processor = RIG_NONE;
 }
 
@@ -549,9 +607,9 @@ int main(void)
     CU_TestInfo tests[] = {{"width", width}, {"long instructions", long_instructions}, {"chain", chain},
         {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"renaming", renaming},
         {"addresses of two", addresses_of_two}, {"stores to one line", stores_to_one_line}, {"fusion", fusion},
-        {"landings", landings}, {"corrections", corrections}, {"store queue", store_queue}, {"fences", fences},
-        {"mispredictions", mispredictions}, {"in order", in_order}, {"pipeline in order", in_order_pipeline},
-        {"threads", threads}, CU_TEST_INFO_NULL};
+        {"landings", landings}, {"corrections", corrections}, {"parts of addresses", parts_of_addresses},
+        {"choices", choices}, {"store queue", store_queue}, {"fences", fences}, {"mispredictions", mispredictions},
+        {"in order", in_order}, {"pipeline in order", in_order_pipeline}, {"threads", threads}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 times", tests);
 }
