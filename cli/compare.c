@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet compare: how far two recorded runs are apart, context by context. */
 #include "compare.h"
+#include "compare_kept.h"
 
 #include "common.h"
 #include "decode/decode.h"
@@ -124,15 +125,26 @@ struct name {
     char text[];
 };
 
-/** What an element stands for, for listings. */
+/** What an element stands for. */
 struct element {
     UT_hash_handle hh;
-    uint64_t symbol, offset;
+    uint64_t key, offset;
+    uint64_t symbol;      /* in sequences: the complement of its number, the form that compare_kept.c packs best */
     const char *function; /* or "" */
 };
 
+/** An instruction that was executed lately, so that most need not be looked up. */
+struct place {
+    uint64_t pc;
+    const struct peet_function *function;
+    uint64_t symbol; /* or 0: it does not count */
+    int known;
+};
+enum { PLACES_BITS = 14 };
+
 static struct name *names;
-static struct element *elements;
+static struct element *elements, **by_number;
+static size_t nelements, elements_room;
 
 static struct name *name_of(const char *text)
 {
@@ -155,18 +167,31 @@ static struct name *function_name(struct side *side, const struct peet_function 
     return side->name;
 }
 
-/** Remember what a symbol stands for.  Without memory the listing has numbers. */
-static void know(uint64_t symbol, const struct name *name, uint64_t offset)
+/** The symbol of an element.  Returns: 0: no memory */
+static uint64_t know(uint64_t key, const struct name *name, uint64_t offset)
 {
-    struct element *e;
+    struct element *e, **more;
 
-    HASH_FIND(hh, elements, &symbol, sizeof(symbol), e);
-    if (e || !(e = calloc(1, sizeof(*e))))
-        return;
-    e->symbol = symbol;
+    HASH_FIND(hh, elements, &key, sizeof(key), e);
+    if (e)
+        return e->symbol;
+    if (nelements == elements_room) {
+        const size_t room = elements_room ? 2 * elements_room : 4096;
+
+        if (room > UINT32_MAX || !(more = realloc(by_number, room * sizeof(*more))))
+            return 0;
+        by_number = more;
+        elements_room = room;
+    }
+    if (!(e = calloc(1, sizeof(*e))))
+        return 0;
+    e->key = key;
     e->offset = offset;
     e->function = name ? name->text : "";
-    HASH_ADD(hh, elements, symbol, sizeof(symbol), e);
+    e->symbol = ~(uint64_t)nelements;
+    by_number[nelements++] = e;
+    HASH_ADD(hh, elements, key, sizeof(key), e);
+    return e->symbol;
 }
 
 void peet_cli_compare_forget(void)
@@ -184,23 +209,40 @@ void peet_cli_compare_forget(void)
         HASH_DEL(names, n);
         free(n);
     }
+    free(by_number);
+    by_number = NULL;
+    nelements = elements_room = 0;
 }
 
-/** @piece: so many are kept; with more, they are only counted */
+/** Those in memory go into a file. */
+static int move_out(struct sequence *s)
+{
+    int err = peet_cli_kept_new(&s->kept);
+
+    if (!err)
+        err = peet_cli_kept_add(s->kept, s->symbols, s->n);
+    free(s->symbols);
+    free(s->times);
+    s->symbols = NULL;
+    s->times = NULL;
+    return err;
+}
+
+/** @piece: so many are kept in memory */
 static int add(struct sequence *s, uint64_t symbol, double time, uint64_t piece)
 {
+    int err = 0;
+
     if (!s->bins && !(s->bins = calloc(COMPARED_BINS, sizeof(*s->bins))))
         return PEET_ENOMEM;
     s->bins[symbol * 0x9e3779b97f4a7c15u >> 52]++;
-    if (s->n >= piece) {
-        free(s->symbols);
-        free(s->times);
-        s->symbols = NULL;
-        s->times = NULL;
+    if (s->n >= piece && !s->kept)
+        err = move_out(s);
+    if (!err && s->kept) {
         s->n++;
-        return 0;
+        return peet_cli_kept_add(s->kept, &symbol, 1);
     }
-    if (s->n == s->room) {
+    if (!err && s->n == s->room) {
         const size_t room = s->room ? 2 * s->room : 4096;
         uint64_t *symbols = realloc(s->symbols, room * sizeof(*symbols));
         double *times = symbols ? realloc(s->times, room * sizeof(*times)) : NULL;
@@ -211,6 +253,8 @@ static int add(struct sequence *s, uint64_t symbol, double time, uint64_t piece)
         s->times = times;
         s->room = room;
     }
+    if (err)
+        return err;
     s->symbols[s->n] = symbol;
     s->times[s->n++] = time;
     return 0;
@@ -224,27 +268,40 @@ static uint64_t name_hash(const char *text, uint64_t hash)
     return hash;
 }
 
-/** The element of an instruction or call; 0: it does not count. */
-static uint64_t element_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn,
+/** The symbol of an instruction or call, however often it comes; 0: it does not count. */
+static uint64_t symbol_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn,
     const struct peet_function *f)
 {
-    struct name *name = function_name(side, f);
+    const struct name *name = function_name(side, f);
     const uint64_t offset = f ? insn->pc - f->pc : insn->pc;
-    uint64_t symbol;
+    uint64_t key = insn->pc, symbol;
 
-    if (!name || insn->again ||
-        (asked->what == CALLS && insn->branch != PEET_TRACED_CALL && insn->branch != PEET_TRACED_INDIRECT_CALL &&
-            insn->branch != PEET_TRACED_RETURN))
+    if (!name) {
+        side->no_memory = 1;
+        return 0;
+    }
+    if (asked->what == CALLS && insn->branch != PEET_TRACED_CALL && insn->branch != PEET_TRACED_INDIRECT_CALL &&
+        insn->branch != PEET_TRACED_RETURN)
         return 0;
     if (asked->functions && !name->wanted)
         return 0;
-    if (asked->what == INSTRUCTIONS && !asked->functions)
-        symbol = insn->pc;
-    else
-        symbol =
-            name_hash(name->text, insn->branch == PEET_TRACED_RETURN && asked->what == CALLS ? 2 : 1) * 31 + offset;
-    know(symbol, name, offset);
-    return symbol ? symbol : 1;
+    if (asked->what != INSTRUCTIONS || asked->functions)
+        key = name_hash(name->text, insn->branch == PEET_TRACED_RETURN && asked->what == CALLS ? 2 : 1) * 31 + offset;
+    symbol = know(key, name, offset);
+    side->no_memory |= !symbol;
+    return symbol;
+}
+
+static uint64_t element_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn,
+    const struct peet_function *f)
+{
+    struct place *p = &side->places[insn->pc * 0x9e3779b97f4a7c15u >> (64 - PLACES_BITS)];
+
+    if (insn->again)
+        return 0;
+    if (!p->known || p->pc != insn->pc || p->function != f)
+        *p = (struct place){insn->pc, f, symbol_of(side, asked, insn, f), 1};
+    return p->symbol;
 }
 
 /** --functions common: those that both sides have executed. */
@@ -301,13 +358,15 @@ static int read_stream(struct side *side, uint32_t stream, const struct asked *a
 
         if (got == 1 && asked->what != EVENTS) {
             const uint64_t symbol = element_of(side, asked, &insn, f);
-            bad = symbol && add(s, symbol, 0, asked->piece);
+            bad = symbol ? add(s, symbol, 0, asked->piece) : 0;
         } else if (got == 2 && asked->what == EVENTS && peet_stream_insns_event(insns)->type != PEET_ABSTRACT_ORDER) {
             const uint64_t cycle = peet_stream_insns_cycle(insns);
             bad = add(s, peet_stream_insns_event(insns)->type, (double)(cycle - last), SIZE_MAX);
             last = cycle;
         }
-        if (bad)
+        if (bad == PEET_EIO)
+            err = peet_error_set(error, bad, "no room for a temporary file: set TMPDIR to a folder that has some");
+        else if (bad || side->no_memory)
             err = peet_error_set(error, PEET_ENOMEM,
                 "out of memory for the sequences: compare calls or events, or cut the traces");
     }
@@ -328,7 +387,8 @@ int peet_cli_side_open(struct side *side, const char *name, struct peet_error *e
         return peet_error_set(error, PEET_ELIMIT, "%s: %u contexts; %d are the most that are compared", name, side->n,
             CONTEXTS_MAX);
     side->all = calloc(side->n + 1, sizeof(*side->all));
-    if (!side->all)
+    side->places = calloc((size_t)1 << PLACES_BITS, sizeof(*side->places));
+    if (!side->all || !side->places)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     return 0;
 }
@@ -349,11 +409,13 @@ int peet_cli_side_read(struct side *side, const struct asked *asked, struct peet
 void peet_cli_side_close(struct side *side)
 {
     for (uint32_t s = 0; side->all && s < side->n; s++) {
+        peet_cli_kept_free(side->all[s].kept);
         free(side->all[s].symbols);
         free(side->all[s].times);
         free(side->all[s].bins);
     }
     free(side->all);
+    free(side->places);
     peet_program_free(side->program);
     peet_recording_free(side->recording);
 }
@@ -394,16 +456,11 @@ int peet_cli_side_match(struct side *a, struct side *b, size_t *out_column, stru
 /** What an element is called: function+offset, or the event. */
 static json_t *element_text(enum what what, uint64_t symbol)
 {
-    struct element *e;
     char text[400];
 
     if (what == EVENTS)
         return json_string(peet_cli_event_text((unsigned)symbol));
-    HASH_FIND(hh, elements, &symbol, sizeof(symbol), e);
-    if (e)
-        snprintf(text, sizeof(text), "%s+0x%" PRIx64, e->function, e->offset);
-    else
-        snprintf(text, sizeof(text), "0x%" PRIx64, symbol);
+    snprintf(text, sizeof(text), "%s+0x%" PRIx64, by_number[~symbol]->function, by_number[~symbol]->offset);
     return json_string(text);
 }
 
@@ -445,39 +502,35 @@ static void note(void *arg, size_t a, size_t b, size_t n)
     l->at_b = b + n;
 }
 
-/** A context's elements, read anew. */
+/** A sequence that is read anew, wherever it is. */
 struct feed {
-    struct side *side;
-    const struct asked *asked;
-    uint32_t stream;
-    struct peet_stream_insns *insns;
-    struct peet_error *error;
+    const struct sequence *from;
+    size_t at;
 };
 
 static int rewind_feed(void *arg)
 {
     struct feed *f = arg;
 
-    peet_stream_insns_close(f->insns);
-    f->insns = NULL;
-    return peet_stream_insns_open(f->side->recording, f->side->program, f->stream, &f->insns, f->error);
+    f->at = 0;
+    return f->from->kept ? peet_cli_kept_rewind(f->from->kept) : 0;
 }
 
 static long read_feed(void *arg, uint64_t *out, size_t room)
 {
     struct feed *f = arg;
-    struct peet_traced_insn insn;
-    size_t n = 0;
-    int got = 1;
+    const size_t n = least(room, f->from->n - f->at);
 
-    while (n < room && (got = peet_stream_insns_next(f->insns, &insn, f->error)) > 0)
-        if (got == 1 && (out[n] = element_of(f->side, f->asked, &insn, peet_stream_insns_function(f->insns))) != 0)
-            n++;
-    return got < 0 ? got : (long)n;
+    if (f->from->kept)
+        return peet_cli_kept_read(f->from->kept, out, room);
+    if (n)
+        memcpy(out, f->from->symbols + f->at, n * sizeof(*out));
+    f->at += n;
+    return (long)n;
 }
 
-/** So many elements from @at on of a sequence that is read again, as texts. */
-static json_t *texts_again(struct feed *f, size_t at, size_t n)
+/** So many elements from @at on, as texts. */
+static json_t *texts_again(enum what what, struct feed *f, size_t at, size_t n)
 {
     struct sequence few = {.symbols = (uint64_t[CONTEXT]){0}};
     uint64_t piece[4096];
@@ -490,20 +543,21 @@ static json_t *texts_again(struct feed *f, size_t at, size_t n)
             return json_array();
     got = read_feed(f, few.symbols, least(n, CONTEXT));
     few.n = got > 0 ? (size_t)got : 0;
-    return texts_of(f->asked->what, &few, 0, CONTEXT);
+    return texts_of(what, &few, 0, CONTEXT);
 }
 
 /** As pair_json(), of sequences that are not in memory. */
-static json_t *long_pair_json(const struct asked *asked, struct feed *x, struct feed *y, const struct sequence *a,
-    const struct sequence *b, double *sums, struct peet_error *error)
+static json_t *long_pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b,
+    double *sums, struct peet_error *error)
 {
-    const struct peet_symbols from = {read_feed, rewind_feed, x}, to = {read_feed, rewind_feed, y};
+    struct feed x = {a, 0}, y = {b, 0};
+    const struct peet_symbols from = {read_feed, rewind_feed, &x}, to = {read_feed, rewind_feed, &y};
     struct peet_distance d;
     int err = peet_edit_distance_long(&from, &to, asked->piece, asked->effort, NULL, NULL, &d);
     json_t *pair = NULL;
 
-    if (err && !error->code)
-        peet_error_set(error, err, "out of memory");
+    if (err)
+        peet_error_set(error, err, err == PEET_ENOMEM ? "out of memory" : "temporary files cannot be written or read");
     if (!err) {
         sums[0] += (double)d.matched;
         sums[1] += (double)(a->n + b->n);
@@ -513,11 +567,10 @@ static json_t *long_pair_json(const struct asked *asked, struct feed *x, struct 
         if (d.edits)
             json_object_set_new(pair, "first_difference",
                 json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
-                    texts_again(x, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)), "then_a",
-                    texts_again(x, d.first_a, CONTEXT), "then_b", texts_again(y, d.first_b, CONTEXT)));
+                    texts_again(asked->what, &x, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)),
+                    "then_a", texts_again(asked->what, &x, d.first_a, CONTEXT), "then_b",
+                    texts_again(asked->what, &y, d.first_b, CONTEXT)));
     }
-    peet_stream_insns_close(x->insns);
-    peet_stream_insns_close(y->insns);
     return pair;
 }
 
@@ -630,10 +683,8 @@ int peet_cli_compare(int argc, char **argv)
     for (uint32_t i = 0; !err && i < few->n; i++) {
         const struct sequence *x = &few->all[i], *y = &many->all[column[i]];
         const struct sequence *a = swapped ? y : x, *b = swapped ? x : y;
-        struct feed from = {&sides[0], &asked, swapped ? (uint32_t)column[i] : i, NULL, &error};
-        struct feed to = {&sides[1], &asked, swapped ? i : (uint32_t)column[i], NULL, &error};
         json_t *pair = asked.what != EVENTS && (a->n > asked.piece || b->n > asked.piece)
-            ? long_pair_json(&asked, &from, &to, a, b, sums, &error)
+            ? long_pair_json(&asked, a, b, sums, &error)
             : pair_json(&asked, a, b, sums, &error);
 
         err = error.code;

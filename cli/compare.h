@@ -20,7 +20,8 @@ struct asked {
 
 /** One context's sequence. */
 struct sequence {
-    uint64_t context, *symbols; /* NULL: too many to be kept */
+    uint64_t context, *symbols;
+    struct peet_cli_kept *kept; /* or NULL: then they are in symbols */
     double *times;              /* of events: cycles since the one before */
     size_t n, room;
     uint32_t *bins; /* how many symbols fall into each of COMPARED_BINS */
@@ -38,6 +39,8 @@ struct side {
     uint32_t n;
     const struct peet_function *last; /* looked up last, */
     struct name *name;                /* and its name */
+    struct place *places;             /* instructions seen lately */
+    int no_memory;                    /* for what they stand for */
 };
 
 /** A trace is opened, without its sequences.  Returns: 0, or a PEET_E... code */

@@ -186,7 +186,7 @@ static int least(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint6
     return 0;
 }
 
-int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+int peet_edit_script(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
     void *arg, struct peet_distance *out_distance)
 {
     const size_t diagonals = n + m + 4;
@@ -205,8 +205,16 @@ int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m,
     free(all);
     out_distance->first_a = same == n && same == m ? n : same;
     out_distance->first_b = same == n && same == m ? m : same;
+    return 0;
+}
+
+int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+    void *arg, struct peet_distance *out_distance)
+{
+    const int err = peet_edit_script(a, n, b, m, effort, match, arg, out_distance);
+
     out_distance->least = out_distance->edits;
-    return effort && out_distance->edits > effort ? least(a, n, b, m, &out_distance->least) : 0;
+    return !err && effort && out_distance->edits > effort ? least(a, n, b, m, &out_distance->least) : err;
 }
 
 double peet_similarity(const struct peet_distance *distance, size_t n, size_t m)

@@ -4,7 +4,7 @@
  *
  *   1. An anchor is a pair of places whose ANCHOR symbols are equal, and occur sampled once in either sequence.  Anchors of
  *      the chain follow each other in both.
- *   2. What lies before the next anchor is compared window by window.  Of a window's script the part up to a run in its third quarter is
+ *   2. What lies before the next anchor is compared window by window, at most AT_ONCE symbols at a time.  Of a window's script the part up to a run in its third quarter is
  *      taken, since its end does not see what comes behind.
  *   3. Runs that are given to @match follow each other; so what they leave out is a script.
  */
@@ -14,7 +14,15 @@
 #include <string.h>
 #include <uthash.h>
 
-enum { ANCHOR = 64, SAMPLES_MAX = 1 << 20, SYMBOLS_MAX = 1 << 22, RUN_MIN = 16, PIECE = 4096 };
+enum {
+    ANCHOR = 64,
+    SAMPLES_MAX = 1 << 20,
+    SYMBOLS_MAX = 1 << 22,
+    RUN_MIN = 16,
+    PIECE = 4096,
+    LATELY = 4096,
+    AT_ONCE = 1 << 20
+};
 
 /* ---------------------------------------------------------------------------------------- anchors */
 
@@ -36,8 +44,8 @@ struct pair {
 
 struct longer {
     struct sample *samples;
-    uint64_t mask; /* those hashes are sampled that are 0 in these bits */
-    struct count *counts;
+    uint64_t mask;                         /* those hashes are sampled that are 0 in these bits */
+    struct count *counts, *lately[LATELY]; /* those of symbols that came lately */
     size_t ncounts;
     struct pair *chain;
     size_t nchain;
@@ -78,9 +86,10 @@ static int sample(struct longer *l, uint64_t hash, uint64_t at, int side)
 
 static int tally(struct longer *l, uint64_t symbol, int side)
 {
-    struct count *c;
+    struct count **lately = &l->lately[symbol * 0x9e3779b97f4a7c15u >> 52], *c = *lately;
 
-    HASH_FIND(hh, l->counts, &symbol, sizeof symbol, c);
+    if (!c || c->symbol != symbol)
+        HASH_FIND(hh, l->counts, &symbol, sizeof symbol, c);
     if (!c) {
         if (l->ncounts == SYMBOLS_MAX)
             return 0;
@@ -90,6 +99,7 @@ static int tally(struct longer *l, uint64_t symbol, int side)
         HASH_ADD(hh, l->counts, symbol, sizeof c->symbol, c);
         l->ncounts++;
     }
+    *lately = c;
     c->more += side ? -1 : 1;
     return 0;
 }
@@ -183,7 +193,7 @@ struct run {
 struct window {
     const struct peet_symbols *from;
     uint64_t *symbols, first; /* the number of the first of them */
-    size_t n, room;
+    size_t at, n, room;       /* they begin at symbols[at] */
     int ended;
 };
 
@@ -226,8 +236,14 @@ static void give(struct script *s, uint64_t a, uint64_t b, uint64_t n)
         s->match(s->arg, a, b, n);
 }
 
+/** A window is filled again when half of it is used up. */
 static int fill(struct window *w)
 {
+    if (w->ended || w->n > w->room / 2)
+        return 0;
+    if (w->n)
+        memmove(w->symbols, w->symbols + w->at, w->n * sizeof *w->symbols);
+    w->at = 0;
     while (!w->ended && w->n < w->room) {
         const long got = w->from->read(w->from->arg, w->symbols + w->n, w->room - w->n);
 
@@ -242,17 +258,17 @@ static int fill(struct window *w)
 static void drop(struct window *w, size_t n)
 {
     w->n -= n;
+    w->at += n;
     w->first += n;
-    if (w->n)
-        memmove(w->symbols, w->symbols + n, w->n * sizeof *w->symbols);
 }
 
 static size_t share(const struct window *w, uint64_t until, int *out_whole)
 {
     const uint64_t left = until - w->first;
+    const size_t most = w->n < AT_ONCE ? w->n : AT_ONCE;
 
-    *out_whole = left <= w->n;
-    return left <= w->n ? (size_t)left : w->n;
+    *out_whole = left <= most;
+    return left <= most ? (size_t)left : most;
 }
 
 /** One window of what lies before @to (places of the next anchor). */
@@ -260,6 +276,7 @@ static int compare_window(struct script *s, struct window *a, struct window *b, 
 {
     struct peet_distance d;
     struct run last = {0, 0, 0};
+    const uint64_t *from = a->symbols + a->at, *with = b->symbols + b->at;
     int whole_a, whole_b, err;
     size_t na, nb, common = 0;
 
@@ -268,7 +285,7 @@ static int compare_window(struct script *s, struct window *a, struct window *b, 
     na = share(a, to.a, &whole_a);
     nb = share(b, to.b, &whole_b);
 
-    while (common < na && common < nb && a->symbols[common] == b->symbols[common])
+    while (common < na && common < nb && from[common] == with[common])
         common++;
     give(s, a->first, b->first, common);
     if (common) {
@@ -283,7 +300,7 @@ static int compare_window(struct script *s, struct window *a, struct window *b, 
         return 0;
     }
     s->n = 0;
-    err = peet_edit_distance(a->symbols, na, b->symbols, nb, effort, collect, s, &d);
+    err = peet_edit_script(from, na, with, nb, effort, collect, s, &d);
     if (err || s->err)
         return err ? err : s->err;
     for (size_t i = 0; i < s->n; i++) { /* the last one that is not near the end, a long one if there is */

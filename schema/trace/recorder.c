@@ -376,6 +376,12 @@ int peet_pack(struct peet_packer *p, const uint64_t *words, size_t n, struct pee
     return 0;
 }
 
+int peet_unpack(struct peet_packer *p, const struct peet_packed_words *packed, uint64_t *out_words)
+{
+    return peet__codec_decode(p->codec, packed->codes, packed->ncodes, packed->literals, packed->nliterals, out_words,
+        packed->n);
+}
+
 int peet_recorder_state(struct peet_recorder *r, uint32_t stream, const uint64_t *words, size_t n,
     uint64_t instructions)
 {
@@ -541,11 +547,9 @@ static void put_index(struct peet_recorder *r)
 
     if (r->index.n > PEET__RAW_BYTES_MAX) /* a reader finds the frames by themselves */
         return;
-    r->raw.n = 0;
-    if (peet__bytes_add(&r->raw, r->index.at, r->index.n)) {
-        no_memory(r);
-        return;
-    }
+    peet__bytes_fini(&r->raw); /* the index of a long run is large: it is not copied */
+    r->raw = r->index;
+    r->index = (struct peet__bytes){0};
     if (!put_frame(r, PEET__INDEX, n) && !write_all(r, head, sizeof head) && !write_all(r, &offset, sizeof offset))
         write_all(r, PEET__TRAILER_MAGIC, 8);
 }

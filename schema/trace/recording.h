@@ -129,6 +129,8 @@ void peet_packer_free(struct peet_packer *packer);
 /** peet_pack() - @out_packed: lives until the next call.  Returns: 0; PEET_ENOMEM; PEET_ELIMIT: more words than a trace
  * can hold at once */
 int peet_pack(struct peet_packer *packer, const uint64_t *words, size_t n, struct peet_packed_words *out_packed);
+/** peet_unpack() - the other way round.  @out_words: room for packed->n.  Returns: 0 or PEET_EFORMAT */
+int peet_unpack(struct peet_packer *packer, const struct peet_packed_words *packed, uint64_t *out_words);
 
 /* ---------------------------------------------------------------------------------------- reading */
 

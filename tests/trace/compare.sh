@@ -87,6 +87,8 @@ for key in ("a", "b", "before", "then_a", "then_b"):
     assert pieces["first_difference"][key] == exact["first_difference"][key], (pieces["first_difference"], exact["first_difference"])
 assert itself["edits"] == 0 and itself["similarity_percent"] == 100
 END
+TMPDIR=$PWD/nowhere "$peet" compare --piece 4096 path.a path.b >said 2>&1 && fail "a temporary file without a folder"
+grep -q TMPDIR said || fail "no word of TMPDIR: $(cat said)"
 for wrong in 1023 x; do
     "$peet" compare --piece $wrong path.a path.b >said 2>&1 && fail "--piece $wrong was taken"
 done
