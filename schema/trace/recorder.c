@@ -296,9 +296,9 @@ static int add_line(struct peet_recorder *r, struct waiting *w, const struct pee
     return 0;
 }
 
-static int flush_now_and_then(struct peet_recorder *r)
+static int flush_now_and_then(struct peet_recorder *r, int long_turn)
 {
-    if (r->pending >= PENDING_WORDS || (r->turns % 64 == 0 && is_late(r)))
+    if (r->pending >= PENDING_WORDS || ((long_turn || r->turns % 64 == 0) && is_late(r)))
         peet_recorder_flush(r);
     return r->err;
 }
@@ -323,7 +323,7 @@ int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct pe
         if (w->n >= CHUNK_WORDS || w->turns >= CHUNK_WORDS)
             end_chunk(r, stream);
     }
-    return flush_now_and_then(r);
+    return flush_now_and_then(r, turn->n >= PEET_RECORDER_LONG_TURN);
 }
 
 int peet_recorder_packed_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn,
@@ -334,7 +334,7 @@ int peet_recorder_packed_turn(struct peet_recorder *r, uint32_t stream, const st
     if (r->err || !w || (w->n && end_chunk(r, stream)) || add_line(r, w, turn, instructions))
         return r->err;
     put_chunk(r, stream, packed);
-    return flush_now_and_then(r);
+    return flush_now_and_then(r, 1);
 }
 
 /* -------------------------------------------------------------------------------- packing elsewhere */
