@@ -72,6 +72,10 @@ enum {
     PEET_SIM_NOTES = 128, /* of a tally: findings that are counted apart */
 };
 
+struct peet__sim_note {
+    uint64_t finding, times;
+};
+
 /**
  * What is counted.  reuse[w][k]: references whose line is within the newest 2^k of width w, but not 2^(k-1).
  * same[h][k]: of reuse[h][k], those that are in the same half of their line as the line's last reference was.
@@ -83,9 +87,7 @@ struct peet_sim_tally {
     /* What peet_sim_tally_settle() distributes: references to the same word again; the others, with [1] those in the
      * other half; and findings: for each width a byte, its bucket + 64 for the other half */
     uint64_t again, met[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS][2];
-    struct peet__sim_note {
-        uint64_t finding, times;
-    } notes[PEET_SIM_NOTES];
+    struct peet__sim_note notes[PEET_SIM_NOTES];
 };
 
 /** A finding whose place in the notes another one had. */
