@@ -147,7 +147,8 @@ static void far_reference(unsigned w, uint32_t time, uint64_t address, struct pe
     if (w < PEET_SIM_HALVINGS) {
         const int8_t half_now = (int8_t)(address >> (8 - w) & 1);
 
-        t->same[w][bucket] += bucket != PEET_SIM_COLD && latest_half[line] == half_now;
+        if (bucket != PEET_SIM_COLD)
+            t->same[w][bucket] += latest_half[line] == half_now;
         latest_half[line] = half_now;
     }
     latest[line] = time;
