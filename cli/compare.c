@@ -133,7 +133,7 @@ struct element {
     const char *function; /* or "" */
 };
 
-/** An instruction that was executed lately, so that most need not be looked up. */
+/** A recently executed instruction. Most instructions are found here and need no search. */
 struct place {
     uint64_t pc;
     const struct peet_function *function;

@@ -39,7 +39,7 @@ struct side {
     uint32_t n;
     const struct peet_function *last; /* looked up last, */
     struct name *name;                /* and its name */
-    struct place *places;             /* instructions seen lately */
+    struct place *places;             /* recently executed instructions */
     int no_memory;                    /* for what they stand for */
 };
 

@@ -14,18 +14,9 @@
 
 #include <string.h>
 
-static const struct {
-    const char *args;
-    uint32_t nargs;
-} forms[PEET_ABSTRACT_TYPES] = {
-#define PEET_X(name, value, n, words, names) [value] = {names, n},
-    PEET_ABSTRACTS(PEET_X)
-#undef PEET_X
-};
-
 void peet__middle_shift(const struct peet_map *map, uint32_t type, uint64_t *args, uint32_t nargs)
 {
-    const char *name = forms[type].args, *found = strstr(name, "deadline");
+    const char *name = peet__map_forms[type].args, *found = strstr(name, "deadline");
     const uint64_t shift = map->config.middle->shift_cycles;
     uint32_t i = 0;
 
@@ -71,7 +62,7 @@ static void take_effect(struct peet_map *map, struct peet_map_context *c, uint32
 static int hold(struct peet_map *map, struct peet_map_context *c, const struct peet_map_begun *begun)
 {
     for (const uint64_t *at = begun->held, *end = at + begun->nheld; at != end && !map->error.code; at += 2 + at[1])
-        if (c->state != PEET_MAP_BLOCKED && at[0] < PEET_ABSTRACT_TYPES && at[1] >= forms[at[0]].nargs &&
+        if (c->state != PEET_MAP_BLOCKED && at[0] < PEET_ABSTRACT_TYPES && at[1] >= peet__map_forms[at[0]].nargs &&
             at[1] <= PEET_MAP_ARGS)
             take_effect(map, c, (uint32_t)at[0], at + 2, (uint32_t)at[1]);
     return c->state == PEET_MAP_BLOCKED;
@@ -131,7 +122,7 @@ int peet__middle_again(struct peet_map *map, struct peet_map_core *core, const s
     const uint32_t n = event->nargs - 2, next = map->next_number;
     struct peet_abstract_event again = {(uint32_t)type, c->number, n, c->request.args};
 
-    if (!map->config.middle || event->nargs < 2 || type >= PEET_ABSTRACT_TYPES || n < forms[type].nargs ||
+    if (!map->config.middle || event->nargs < 2 || type >= PEET_ABSTRACT_TYPES || n < peet__map_forms[type].nargs ||
         n > PEET_MAP_ARGS || number > UINT32_MAX)
         return peet__map_fail(map, PEET_ESTREAM, "context %u: a request from before that is none", c->number);
     if (type != PEET_ABSTRACT_DOALL_FORK && !peet__sync_deferred((uint32_t)type))
@@ -141,11 +132,7 @@ int peet__middle_again(struct peet_map *map, struct peet_map_core *core, const s
     memcpy(c->request.args, event->args + 2, n * sizeof *event->args);
     peet__middle_shift(map, (uint32_t)type, c->request.args, n);
     if (type == PEET_ABSTRACT_DOALL_FORK) {
-        if (c->request.args[2] >= PEET_SCHEDULE_DEFAULT) {
-            c->request.args[2] = map->config.schedule;
-            if (!c->request.args[3])
-                c->request.args[3] = map->config.chunk;
-        }
+        peet__map_resolve_schedule(map, &c->request.args[2], &c->request.args[3]);
         c->marked_fork = 0;
         map->next_number = (uint32_t)number;
     } else if (type == PEET_ABSTRACT_THREAD_CREATE) {

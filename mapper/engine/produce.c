@@ -25,6 +25,12 @@
 
 enum { NOTHING = -1000 }; /* no peet_err: an event that modules need not see */
 
+const struct peet_map_form peet__map_forms[PEET_ABSTRACT_TYPES] = {
+#define PEET_X(name, value, n, words, names) [value] = {words, names, n},
+    PEET_ABSTRACTS(PEET_X)
+#undef PEET_X
+};
+
 static int abstract(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, uint32_t type,
     uint32_t nargs)
 {
@@ -49,7 +55,16 @@ static int begin_iteration(struct peet_map *map, struct peet_map_context *c, str
     return abstract(map, c, out, PEET_ABSTRACT_DOALL_START, 1);
 }
 
-/** Resolve what a fork leaves to the run; both forms become DOALL_FORK. */
+void peet__map_resolve_schedule(const struct peet_map *map, uint64_t *schedule, uint64_t *chunk)
+{
+    if (*schedule < PEET_SCHEDULE_DEFAULT)
+        return;
+    *schedule = map->config.schedule;
+    if (!*chunk)
+        *chunk = map->config.chunk;
+}
+
+/** A fork of a loop, as a call or by markers, becomes DOALL_FORK. */
 static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
 {
     const uint64_t *raw = event->abstract.args;
@@ -61,11 +76,7 @@ static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct p
     memcpy(map->args, raw, (marked ? 4 : 6) * sizeof *raw);
     if (marked)
         map->args[4] = map->args[5] = 0;
-    if (map->args[2] >= PEET_SCHEDULE_DEFAULT) {
-        map->args[2] = map->config.schedule;
-        if (!map->args[3])
-            map->args[3] = map->config.chunk;
-    }
+    peet__map_resolve_schedule(map, &map->args[2], &map->args[3]);
     c->marked_fork = (uint8_t)marked;
     return abstract(map, c, event, PEET_ABSTRACT_DOALL_FORK, 6);
 }
@@ -73,19 +84,11 @@ static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct p
 /** The arguments of a record become the mapper's own.  Returns: 0, or a peet_err if some are missing */
 static int take_args(struct peet_map *map, const struct peet_map_context *c, struct peet_event *event)
 {
-    static const struct {
-        const char *text;
-        uint32_t nargs;
-    } forms[PEET_ABSTRACT_TYPES] = {
-#define PEET_X(name, value, n, words, names) [value] = {words, n},
-        PEET_ABSTRACTS(PEET_X)
-#undef PEET_X
-    };
-    uint32_t type = event->abstract.type, n = forms[type].nargs;
+    uint32_t type = event->abstract.type, n = peet__map_forms[type].nargs;
 
     if (event->abstract.nargs < n)
-        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number, forms[type].text,
-            event->abstract.nargs);
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number,
+            peet__map_forms[type].text, event->abstract.nargs);
     n = event->abstract.nargs < PEET_MAP_ARGS ? event->abstract.nargs : PEET_MAP_ARGS;
     memmove(map->args, event->abstract.args, n * sizeof *map->args);
     event->abstract.args = map->args;
@@ -129,7 +132,7 @@ static int grant(struct peet_map *map, struct peet_map_core *core, struct peet_e
     return abstract(map, c, out, PEET_ABSTRACT_SYNC_GRANT, 4);
 }
 
-/** A block of the source, which has context, spinning, consistency and remapping still to be told. */
+/** Blocks fresh from the source: watch for spinning, tell the consistency model, remap their addresses. */
 static void prepare(struct peet_map *map, struct peet_map_core *core, struct peet_block_event *blocks, unsigned n)
 {
     struct peet_map_context *c = core->context;

@@ -316,6 +316,13 @@ void peet__map_set_idle(struct peet_map *map, unsigned hw);
  * done), PEET_MAP_AGAIN, or a peet_err (recorded in map->error)
  */
 int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
+/** The form of each abstract event: its name, its arguments' names, and how many it has at least (produce.c). */
+extern const struct peet_map_form {
+    const char *text, *args;
+    uint32_t nargs;
+} peet__map_forms[PEET_ABSTRACT_TYPES];
+/** A loop that leaves its schedule to the run gets the run's, and if it names no chunk (0) the run's chunk as well. */
+void peet__map_resolve_schedule(const struct peet_map *map, uint64_t *schedule, uint64_t *chunk);
 /** An abstract event of the core's context has been charged: it takes effect, now or when the core acts next.
  *  @before: the clock before */
 void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event,

@@ -18,7 +18,7 @@ void peet__loop_clear(struct peet_map_object *o)
 void peet__loop_init(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_LOOP);
-    uint64_t chunk = args[4], threads = args[5] ? args[5] : 1;
+    uint64_t schedule = (uint32_t)args[3], chunk = args[4], threads = args[5] ? args[5] : 1;
 
     (void)core;
     peet__sync_answer(map, c, 0);
@@ -33,12 +33,8 @@ void peet__loop_init(struct peet_map *map, struct peet_map_core *core, struct pe
     o->loop.n = !args[1] || (int64_t)args[2] > (int64_t)args[1] ? args[2] - args[1] : 0;
     o->loop.threads = threads;
     o->loop.next = o->loop.finished = 0;
-    o->loop.schedule = (uint32_t)args[3];
-    if (o->loop.schedule >= PEET_SCHEDULE_DEFAULT) {
-        o->loop.schedule = map->config.schedule;
-        if (!chunk)
-            chunk = map->config.chunk;
-    }
+    peet__map_resolve_schedule(map, &schedule, &chunk);
+    o->loop.schedule = (uint32_t)schedule;
     if (!chunk)
         chunk = o->loop.schedule == PEET_SCHEDULE_STATIC ? o->loop.n / threads + (o->loop.n % threads != 0) : 1;
     o->loop.chunk = chunk ? chunk : 1;
