@@ -21,7 +21,7 @@ const char *peet_cli_ref_kind_text(unsigned kind);
 const char *peet_cli_ref_order_text(unsigned order);
 const char *peet_cli_granularity_text(int granularity);
 
-/** peet_cli_flag_texts() - the names of a mask's bits, in order; NULL at the end.
+/** peet_cli_insn_flag_texts() and those after it - the names of a mask's bits, in order; NULL at the end.
  *  Returns: their number, at most 16 */
 int peet_cli_insn_flag_texts(unsigned flags, const char *out_texts[static 17]);
 int peet_cli_ref_flag_texts(unsigned flags, const char *out_texts[static 17]);

@@ -43,7 +43,7 @@ void peet__own_free(void *p)
 
 /* Descriptors by thread pointer: a table of chains through the descriptors, doubled as it fills. */
 static struct peet__thread **buckets;
-static unsigned nbuckets, nlisted, nalive;
+static unsigned nbuckets, nlisted;
 
 static struct peet__thread **bucket(uint64_t tp)
 {
@@ -122,11 +122,6 @@ struct peet__thread *peet__thread_of(pthread_t thread)
     return NULL;
 }
 
-unsigned peet__threads_alive(void)
-{
-    return nalive;
-}
-
 /* ------------------------------------------------------------------------------------ life of a thread */
 
 /* The thread is over for everybody: nobody will ask for it any more. */
@@ -150,7 +145,6 @@ static void finish(struct peet__thread *self)
     peet__tsd_end(self);
     peet__robust_thread_ends(self);
     self->state = PEET__THREAD_ENDED;
-    nalive--;
     if (self->detached && !self->joiner)
         forget(self);
 }
@@ -208,13 +202,11 @@ int peet__thread_create(const struct peet__thread_wish *wish)
     pthread_t before = wish->out_thread ? *wish->out_thread : 0;
     if (wish->out_thread)
         *wish->out_thread = tp;
-    nalive++;
     int gone = 0;
     t->gone = &gone;
     uint64_t args[] = {(uint64_t)run, tp, wish->stack_address, wish->stack_bytes, t->detached, 0};
     uint64_t number = peet_rt_event(PEET_ABSTRACT_THREAD_CREATE, 6, args);
     if (number & PEET_FAILED) {
-        nalive--;
         if (wish->out_thread)
             *wish->out_thread = before;
         forget(t);

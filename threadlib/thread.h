@@ -98,9 +98,6 @@ struct peet__thread *peet__thread_of(pthread_t thread);
 void *peet__own_calloc(size_t n, size_t bytes);
 void peet__own_free(void *p);
 
-/** How many threads pthread_create() and the like have made and not seen end. */
-unsigned peet__threads_alive(void);
-
 /** What a new thread shall be; zeros are the defaults. */
 struct peet__thread_wish {
     void *(*fn)(void *);

@@ -26,7 +26,7 @@ struct peet_search;
 struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, uint64_t steps_most);
 void peet_search_free(struct peet_search *search);
 
-/** peet_search_token() - the choices of a token are to be repeated; PEET_SEARCH_TOKEN.  Returns: 0 or PEET_EINVALID */
+/** peet_search_set_token() - the choices of a token are to be repeated; PEET_SEARCH_TOKEN.  Returns: 0 or PEET_EINVALID */
 int peet_search_set_token(struct peet_search *search, const char *token, struct peet_error *error);
 
 /** peet_search_chooser() - for the execution that comes next; borrowed.  arg is the search */

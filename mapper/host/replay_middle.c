@@ -111,16 +111,6 @@ int peet__replay_read_middle(struct peet_replay *r, struct peet_error *error)
     return err;
 }
 
-void peet__replay_free_middle(struct peet_replay *r)
-{
-    HASH_CLEAR(hh, r->by_stream);
-    for (size_t i = 0; i < r->nbegun; i++)
-        free(r->begun[i].held);
-    free(r->begun);
-    free(r->contexts);
-    free(r->of_context);
-}
-
 const struct peet_map_middle *peet_replay_middle(const struct peet_replay *r)
 {
     return r->has_middle ? &r->middle : NULL;

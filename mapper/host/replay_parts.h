@@ -39,7 +39,6 @@ struct peet_replay {
 
 /** peet__replay_read_middle() - does the recording begin in the middle of a run?  Returns: 0 or a peet_err */
 int peet__replay_read_middle(struct peet_replay *replay, struct peet_error *error);
-void peet__replay_free_middle(struct peet_replay *replay);
 /** peet__replay_begun() - how a stream begins; NULL: as its context does */
 const struct peet_replay_begun *peet__replay_begun(const struct peet_replay *replay, uint32_t stream);
 

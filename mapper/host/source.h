@@ -36,7 +36,7 @@ int peet_source_set_data(struct peet_source *source, struct peet_datamap *data);
 void peet_source_set_views(struct peet_source *source, struct peet_map *map);
 int peet_source_concurrent(const struct peet_source *source);
 
-/** peet_source_set_record() - keep its turns; before the first event.  peet_source_set_replay(): take them from there
+/** peet_source_set_record() - keep its turns; before the first event.  peet_source_new_replay(): take them from there
  * instead of running anything, with peet_replayed_ops.  Both borrowed.  Returns: 0 or PEET_ENOMEM */
 struct peet_record;
 struct peet_replay;

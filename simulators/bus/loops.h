@@ -120,16 +120,6 @@ static inline __attribute__((always_inline)) uint64_t peet__bus_iterations_hit(c
     return more;
 }
 
-/** peet__bus_use_last() by the latest of such iterations; @ordered: the last uses of the groups are in their order */
-static inline __attribute__((always_inline)) void peet__bus_use_hit(struct cache *c, uint32_t frame, uint64_t last,
-    int ordered)
-{
-    if (__builtin_expect(ordered, 1))
-        c->used[frame] = last;
-    else
-        peet__bus_use_last(c, frame, last);
-}
-
 /** An iteration that is taken by itself begins, */
 static inline __attribute__((always_inline)) void peet__bus_iteration_begins(const struct looping *l,
     struct execution *t, uint64_t time)
