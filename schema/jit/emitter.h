@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files that make machine code share: direct.c makes blocks, probes.c their probes, watch.c what observers
+ * What the files that make machine code share: direct.c makes blocks, preamble.c the code around them, probes.c their probes, watch.c what observers
  * compare, straddles.c blocks in two lines, staying.c loops, trace_code.c traces of several blocks.  struct emitter has
  * the function whose code is being written.
  */
@@ -113,6 +113,23 @@ static inline void go_before(struct emitter *m, int32_t tail)
 static inline int32_t count_of(uint32_t index)
 {
     return 8 * (int32_t)(index + 1);
+}
+
+/** Sets the flags.  Returns: the condition under which the limit may have come */
+static inline unsigned see_time(struct peet__emit *e)
+{
+    compare_constant(e, R13, -1);
+    return IF_EQUAL;
+}
+
+/** Adds a block's time, after everything else of the block.  Returns: the condition under which the limit may have
+ * come */
+static inline unsigned take_time(struct peet__emit *e, uint64_t time)
+{
+    if (time == 0)
+        return see_time(e);
+    add_constant(e, R13, time);
+    return IF_BELOW;
 }
 
 /* direct.c */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code at the beginning of a chunk, which all functions in the chunk share; see preamble.c. */
+#ifndef PEET_PREAMBLE_H
+#define PEET_PREAMBLE_H
+
+#include "jit/emitter.h"
+
+/** Where its parts begin, in bytes from the beginning of the chunk. */
+struct preamble {
+    size_t enter, leave, sync, strange, miss, other, loop, ask, show, report;
+};
+_Static_assert(sizeof(struct preamble) <= sizeof((struct peet__chunk *)NULL)->common, "it is kept there");
+
+/** Writes the preamble at @e, the beginning of an empty chunk. */
+struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__direct *direct);
+
+/** Code that sets rcx to the table entry of the block whose word, in rax, says where it is.  Returns: the place after
+ * the jump that is taken if the entry is another block's */
+uint8_t *peet__direct_look_up(struct peet__emit *e);
+
+#endif
