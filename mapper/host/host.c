@@ -11,9 +11,11 @@
 #include "host/consistency.h"
 #include "host/data.h"
 #include "host/foreign.h"
+#include "host/ends.h"
 #include "host/explain.h"
 #include "host/gaps.h"
 #include "host/guard.h"
+#include "host/images.h"
 #include "host/start.h"
 #include "host/recording.h"
 #include "config/import.h"
@@ -27,9 +29,7 @@
 #include "base/stats.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,14 +39,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-enum {
-    STATUS_FAILED = 1,
-    STATUS_REFUSED = 2,
-    STATUS_DEADLOCK = 3,
-    BLOCKED_SHOWN = 20,
-    BLOCKED_LISTED = 1000,
-    CIRCLE_SHOWN = 32
-};
+enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3 };
 
 static struct {
     struct peet_config config;
@@ -60,150 +53,6 @@ static struct {
     struct peet_record *record; /* kept, or NULL */
     struct peet_replay *replay; /* taken from a trace instead of the program, or NULL */
 } host;
-
-/* ---------------------------------------------------------------------------------------- images */
-
-/** One image, with its schema if it has one.  Returns: 1 added, 0 nothing to add, or a peet_err */
-static int add_image(const char *path, uint64_t bias, struct peet_error *error)
-{
-    struct peet_error mine = {0, ""};
-    int n = peet_program_add_image(host.program, path, bias, &mine);
-
-    if (n >= 0)
-        return 1;
-    return n == PEET_ENOTFOUND ? 0 : peet_error_set(error, n, "%s", mine.message);
-}
-
-struct visit {
-    struct peet_error *error;
-    uint64_t pc; /* 0: all images; else the one that holds it */
-    int added, err, first;
-};
-
-/** The file that is mapped at an address: names given to the loader may be relative to a folder long left. */
-static int mapped_file(uint64_t address, char *out_path, size_t size)
-{
-    FILE *maps = fopen("/proc/self/maps", "re");
-    char *line = NULL;
-    size_t room = 0;
-    int found = 0;
-
-    while (maps && !found && getline(&line, &room, maps) > 0) {
-        uint64_t begin, end;
-        const char *path = strchr(line, '/');
-
-        if (path && sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) == 2 && address >= begin && address < end) {
-            snprintf(out_path, size, "%.*s", (int)strcspn(path, "\n"), path);
-            found = 1;
-        }
-    }
-    free(line);
-    if (maps)
-        fclose(maps);
-    return found;
-}
-
-/** An image of the process or of a recording.  Returns: as add_image() */
-static int found(const char *path, const struct peet_datamap_image *image, struct peet_error *error)
-{
-    int err = add_image(path, image->bias, error);
-
-    if (err > 0) {
-        peet_host_gaps_image(path);
-        if (peet_host_data_image(image, error))
-            err = error->code;
-    }
-    return err;
-}
-
-static int found_recorded(const char *path, const struct peet_datamap_image *image, struct peet_error *error)
-{
-    int err = found(path, image, error);
-
-    return err < 0 ? err : 0;
-}
-
-static int visit(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    struct visit *v = arg;
-    int main_program = v->first, holds = !v->pc;
-    char self[PATH_MAX];
-    ssize_t length;
-
-    (void)size;
-    v->first = 0;
-    for (unsigned i = 0; !holds && i < info->dlpi_phnum; i++) {
-        uint64_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-
-        holds = info->dlpi_phdr[i].p_type == PT_LOAD && v->pc >= begin && v->pc < begin + info->dlpi_phdr[i].p_memsz;
-    }
-    if (!holds)
-        return 0;
-    if (main_program) {
-        length = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[length > 0 ? length : 0] = 0;
-    } else if (info->dlpi_name && info->dlpi_name[0] == '/') {
-        snprintf(self, sizeof self, "%s", info->dlpi_name);
-    } else if (!info->dlpi_phnum || !mapped_file(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr, self, sizeof self)) {
-        return 0;
-    }
-    const struct peet_datamap_image image = peet_host_image(self, info);
-    v->err = found(self, &image, v->error);
-    if (v->err > 0) {
-        v->added++;
-        v->err = peet_host_recording_image(&image, v->pc != 0, v->error);
-    }
-    return v->err < 0 || v->pc;
-}
-
-static int scan(uint64_t pc, struct peet_error *error)
-{
-    struct visit v = {.error = error, .pc = pc, .first = 1};
-
-    if (host.replay)
-        return peet_host_replay_images(host.replay, pc, found_recorded, error);
-
-    dl_iterate_phdr(visit, &v);
-    return v.err < 0 ? v.err : v.added;
-}
-
-static int rescan(void *arg, struct peet_program *program, uint64_t pc)
-{
-    struct peet_error error = {0, ""};
-    int n = peet_host_foreign_block(program, pc, &error);
-
-    (void)arg;
-    if (!n)
-        n = scan(pc, &error);
-    if (n < 0)
-        peet_host_report("%s", error.message);
-    return n;
-}
-
-static int find_image(uint64_t pc)
-{
-    return rescan(NULL, host.program, pc);
-}
-
-static int load_program(struct peet_error *error)
-{
-    int n = peet_program_new(&host.program);
-
-    if (n)
-        return peet_error_set(error, n, "out of memory");
-    peet_program_set_rescan(host.program, rescan, NULL);
-    n = scan(0, error);
-    if (n >= 0 && host.replay) {
-        const int blocks = peet_recording_add_code(peet_replay_recording(host.replay), host.program, error);
-
-        n = blocks < 0 ? blocks : n + blocks;
-    }
-    if (n < 0)
-        return n;
-    if (!n)
-        return peet_error_set(error, PEET_EFORMAT, "%s carries no schema: build it with peetcc", host.config.program);
-    return 0;
-}
 
 /** A finer granularity than the program was compiled for is not to be had: say what happens instead. */
 static void check_granularity(void)
@@ -383,7 +232,7 @@ static int build(struct peet_error *error)
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
     if (config.data && !host.replay)
-        peet_host_data_walk(config.data, c->data_depth, find_image);
+        peet_host_data_walk(config.data, c->data_depth, peet_host_find_image);
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map),
@@ -540,81 +389,6 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
         peet_host_record_end(host.record, "signal", 128 + signal, peet_map_cycles(host.map), &error);
 }
 
-/** One context of a report: what it does, and where it is.  Takes no more than a line and a backtrace. */
-static json_t *context_json(const struct peet_map_blocked *one, int shown, const char *format)
-{
-    const struct peet_ctx *ctx = peet_source_ctx(host.source, one->source);
-    json_t *frames = json_array();
-
-    if (shown) {
-        peet_host_report(format, one->context, one->waits_for);
-        if (ctx)
-            peet_host_backtrace(host.program, ctx, frames);
-    }
-    return json_pack("{s:I,s:o,s:o}", "context", (json_int_t)one->context, "waits_for", peet_stats_text(one->waits_for),
-        "backtrace", frames);
-}
-
-/** Contexts that wait for each other, in a circle. */
-static json_t *circle(void)
-{
-    uint32_t numbers[CIRCLE_SHOWN];
-    unsigned n = peet_map_cycle(host.map, numbers, CIRCLE_SHOWN);
-    json_t *list = json_array();
-    char text[CIRCLE_SHOWN * 12 + 40] = "";
-
-    for (unsigned i = 0; i < n && i < CIRCLE_SHOWN; i++) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%u, ", numbers[i]);
-        json_array_append_new(list, json_integer(numbers[i]));
-    }
-    if (n)
-        peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text,
-            n > CIRCLE_SHOWN ? "... " : "");
-    return list;
-}
-
-static json_t *deadlock(const struct peet_error *error)
-{
-    json_t *list = json_array(), *cycle;
-    struct peet_map_blocked one;
-    unsigned i;
-
-    peet_host_report("%s", error->message);
-    cycle = circle();
-    for (i = 0; !peet_map_blocked(host.map, i, &one); i++)
-        if (i < BLOCKED_LISTED)
-            json_array_append_new(list, context_json(&one, i < BLOCKED_SHOWN, "  context %u waits for %s"));
-    if (i > BLOCKED_SHOWN)
-        peet_host_report("  and %u more", i - BLOCKED_SHOWN);
-    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", peet_map_livelock(host.map) ? "livelock" : "deadlock",
-        "message", peet_stats_text(error->message), "cycle", peet_stats_u64(peet_map_cycles(host.map)),
-        "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
-}
-
-/** Threads that the program's end has cut off are worth a word: their work is not in the results. */
-static json_t *exited(int status)
-{
-    struct peet_map_blocked left[BLOCKED_SHOWN];
-    unsigned n = peet_map_left(host.map, BLOCKED_SHOWN, left);
-    const char *quiet = peet_rt_setting("PEET_QUIET"), *other = peet_rt_replaced_by();
-    const int said = !quiet || strcmp(quiet, "1");
-    json_t *list = json_array();
-
-    if (n && said)
-        peet_host_report("the program ended at cycle %llu while %u other thread%s not over:",
-            (unsigned long long)peet_map_cycles(host.map), n, n == 1 ? " was" : "s were");
-    for (unsigned i = 0; i < n && i < BLOCKED_SHOWN; i++)
-        json_array_append_new(list,
-            context_json(&left[i], said, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
-    if (n > BLOCKED_SHOWN && said)
-        peet_host_report("  and %u more", n - BLOCKED_SHOWN);
-    if (other)
-        return json_pack("{s:s,s:o,s:o,s:o}", "reason", "exec", "program", peet_stats_text(other), "threads_left",
-            json_integer(n), "left", list);
-    return json_pack("{s:s,s:i,s:o,s:o}", "reason", "exit", "status", status, "threads_left", json_integer(n), "left",
-        list);
-}
-
 /* ------------------------------------------------------------------------------------------ main */
 
 /** Events come from a trace: what it says of the time before the first one. */
@@ -736,7 +510,7 @@ static int run(struct peet_error *error)
     if (!err && host.config.from)
         err = open_replay(error);
     if (!err)
-        err = load_program(error);
+        err = peet_host_load_program(host.config.program, host.replay, &host.program, error);
     if (!err)
         err = build(error);
     if (err) {
@@ -754,9 +528,10 @@ static int run(struct peet_error *error)
         running.err = peet_map_error(host.map, error);
     err = running.err;
     execution = running.execution || peet_host_execution();
+    const struct peet_host_run ending = {host.program, host.source, host.map};
     if (execution && (!err || err == PEET_EDEADLOCK)) { /* one of many: its end is its result */
         if (err)
-            json_decref(deadlock(error));
+            json_decref(peet_host_deadlock(&ending, error));
         return err ? STATUS_DEADLOCK : peet_map_exit_status(host.map) & 0xff;
     }
     if (err == PEET_EINVALID && host.config.replay_token) {
@@ -773,7 +548,7 @@ static int run(struct peet_error *error)
     if (err == PEET_EMODULE && !execution)
         return module_ended(error);
     if (err == PEET_EDEADLOCK) {
-        if (write_results(deadlock(error), NULL, &write_error) && write_error.code)
+        if (write_results(peet_host_deadlock(&ending, error), NULL, &write_error) && write_error.code)
             peet_host_report("%s", write_error.message);
         if (end_record("deadlock", STATUS_DEADLOCK, &write_error))
             peet_host_report("trace: %s", write_error.message);
@@ -793,7 +568,8 @@ static int run(struct peet_error *error)
                         : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
-    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found()) : exited(status), NULL, error);
+    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found()) : peet_host_exited(&ending, status),
+        NULL, error);
     if (end_record("exit", status, &write_error) && !err)
         err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
     if (peet_host_hung())
