@@ -142,14 +142,13 @@ size_t peet_domain_return(unsigned domain);
 /* ------------------------------------------------------------------------------- forks of the whole simulation */
 
 /**
- * A fork() by the host (exploration) or by the subject must not share memory with its child.  In the child, before
- * anything of the subject runs and while the parent waits: all views get pages of their own, with the contents they
- * have. Returns: 0 or PEET_ENOMEM.  The subject's own forks are taken care of by the runtime.
+ * peet_domains_fork() - fork the process so that parent and child share no page of any view
+ * @fork_it: makes the child; its result is as that of fork()
+ *
+ * In the child all views get pages of their own, with the contents that they have, before anything of the subject runs
+ * and while the parent waits.  For forks by the host (explorations) and by the subject; called on the host's side.
+ * Returns: as fork()
  */
-int peet_domains_forked(void);
-
-/** peet_domains_fork() - fork_it(), whose result says who is who as fork()'s does, with all that parent and child need
- * around it. Host world.  Returns: as fork() */
 int64_t peet_domains_fork(int64_t (*fork_it)(void));
 
 /* ------------------------------------------------------------------------------------------------ statistics */

@@ -147,11 +147,6 @@ static int rehome(void)
     return 0;
 }
 
-PUBLIC int peet_domains_forked(void)
-{
-    return peet__domains_on() ? rehome() : 0;
-}
-
 PUBLIC int64_t peet_domains_fork(int64_t (*fork_it)(void))
 {
     struct peet__domains *v = &peet__domains;
