@@ -109,28 +109,60 @@ static void info_text(const json_t *info, const char *name)
     }
 }
 
+struct asked {
+    const char *name;
+    int json;
+};
+
+enum { KEY_JSON = 0x1000 };
+
+static const struct argp_option info_options[] = {
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {0},
+};
+
+/** For the words that take one trace. */
+static error_t read_one(int key, char *text, struct argp_state *state)
+{
+    struct asked *asked = state->input;
+    switch (key) {
+    case KEY_JSON:
+        asked->json = 1;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->name)
+            argp_error(state, "one trace at a time");
+        asked->name = text;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the trace is missing");
+        return EINVAL;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp info_parser = {
+    .options = info_options,
+    .parser = read_one,
+    .args_doc = "TRACE",
+    .doc = "Show by which program, options and seed TRACE was made, and what it holds." PEET_CLI_TRACE_IS,
+};
+
 static int info(int argc, char **argv)
 {
     struct peet_recording *recording;
     struct peet_error error = {0};
-    const char *name = NULL;
-    int json = 0;
+    struct asked asked = {0};
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            json = 1;
-        else
-            name = argv[i];
-    }
-    if (!name)
-        return peet_cli_trace_usage("info [--json] TRACE");
-    if (peet_cli_trace_open(name, &recording, &error))
+    if (argp_parse(&info_parser, argc, argv, 0, NULL, &asked) != 0)
+        return PEET_CLI_USAGE;
+    if (peet_cli_trace_open(asked.name, &recording, &error))
         return peet_cli_fail(&error);
     json_t *all = info_json(recording);
-    if (json)
+    if (asked.json)
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER), putchar('\n');
     else
-        info_text(all, name);
+        info_text(all, asked.name);
     json_decref(all);
     peet_recording_free(recording);
     return peet_cli_finish_stdout(PEET_CLI_OK);
@@ -138,18 +170,25 @@ static int info(int argc, char **argv)
 
 /* ------------------------------------------------------------------------------------------ check */
 
+static const struct argp check_parser = {
+    .parser = read_one,
+    .args_doc = "TRACE",
+    .doc = "Read all of TRACE and verify its checksums." PEET_CLI_TRACE_IS,
+};
+
 static int check(int argc, char **argv)
 {
     struct peet_recording *recording;
     struct peet_error error = {0};
+    struct asked asked = {0};
 
-    if (argc != 2)
-        return peet_cli_trace_usage("check TRACE");
-    int err = peet_cli_trace_open(argv[1], &recording, &error);
+    if (argp_parse(&check_parser, argc, argv, 0, NULL, &asked) != 0)
+        return PEET_CLI_USAGE;
+    int err = peet_cli_trace_open(asked.name, &recording, &error);
     if (!err) {
         err = peet_recording_check(recording, &error);
         if (!err)
-            printf("%s: %s\n", argv[1],
+            printf("%s: %s\n", asked.name,
                 peet_recording_complete(recording)
                     ? "whole"
                     : "what is there is whole, but it was cut off before the end of the run");
@@ -167,7 +206,7 @@ static const struct word {
 } words[] = {
     {"info", info, "by which program, options and seed a trace was made, and what it holds"},
     {"print", peet_cli_trace_print, "instructions, references and events as text"},
-    {"cut", peet_cli_trace_cut, "the first cycles of it"},
+    {"cut", peet_cli_trace_cut, "a part of it, as a trace of its own"},
     {"convert", peet_cli_trace_convert, "from and into the formats of others"},
     {"check", check, "read all of it"},
 };
@@ -178,13 +217,19 @@ static void help(FILE *out)
     fputs("usage: peet trace WORD [OPTION...] TRACE...\n\n", out);
     for (int i = 0; i < WORDS; i++)
         fprintf(out, "  %-8s %s\n", words[i].name, words[i].summary);
-    fputs("\nTRACE is a results folder of \"peet run --observe trace\", or a file.\n", out);
+    fputs(
+        "\nTRACE is a results folder of \"peet run --observe trace\", or a file.  \"peet trace WORD --help\"\nlists the options of a word.\n",
+        out);
 }
 
-int peet_cli_trace_usage(const char *form)
+/** argp names the program in its messages by program_invocation_name: "peet trace cut". */
+static int call_word(const struct word *word, int argc, char **argv)
 {
-    peet_cli_complain("usage: peet trace %s", form);
-    return PEET_CLI_USAGE;
+    static char name[32];
+
+    snprintf(name, sizeof(name), "peet trace %s", word->name);
+    program_invocation_name = program_invocation_short_name = argv[0] = name;
+    return word->run(argc, argv);
 }
 
 int peet_cli_trace(int argc, char **argv)
@@ -199,7 +244,7 @@ int peet_cli_trace(int argc, char **argv)
     }
     for (int i = 0; i < WORDS; i++)
         if (strcmp(argv[1], words[i].name) == 0)
-            return words[i].run(argc - 1, argv + 1);
+            return call_word(&words[i], argc - 1, argv + 1);
     peet_cli_complain("trace: there is no '%s'; \"peet trace --help\" lists what there is", argv[1]);
     return PEET_CLI_USAGE;
 }

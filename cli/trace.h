@@ -21,7 +21,7 @@ int peet_cli_trace_print(int argc, char **argv);
 int peet_cli_trace_convert(int argc, char **argv);
 int peet_cli_trace_cut(int argc, char **argv);
 
-/** peet_cli_trace_usage() - complain.  Returns: PEET_CLI_USAGE */
-int peet_cli_trace_usage(const char *form);
+/** The end of each word's --help. */
+#define PEET_CLI_TRACE_IS "\vTRACE is a results folder of \"peet run --observe trace\", or a file."
 
 #endif

@@ -17,6 +17,7 @@
 #include "common.h"
 #include "trace_walk.h"
 
+#include <argp.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <peet/raw.h>
@@ -589,46 +590,81 @@ static int make(struct peet_cut *cut, const char *from, const char *path, struct
     return err;
 }
 
-/** "N": up to N; "M-N".  Returns: whether it is one of them */
-static int read_part(const char *text, struct peet_cut *cut)
+struct asked {
+    const char *names[2]; /* the trace, the output */
+    uint64_t first, last;
+    int by_cycles, said;
+};
+
+enum { KEY_CYCLES = 0x1000, KEY_INSTRUCTIONS };
+
+static const struct argp_option options[] = {
+    {"cycles", KEY_CYCLES, "[M-]N", 0, "What contexts began to execute from cycle M on and before cycle N", 0},
+    {"instructions", KEY_INSTRUCTIONS, "[M-]N", 0,
+        "Of each context, its instructions from number M on and before number N", 0},
+    {0},
+};
+
+/** "N": up to N; "M-N", "M-": to the end.  Returns: whether it is one of them */
+static int read_part(const char *text, struct asked *asked)
 {
     char *end;
 
     if (*text < '0' || *text > '9')
         return 0;
-    cut->last = strtoull(text, &end, 10);
+    asked->last = strtoull(text, &end, 10);
     if (*end == '-') {
-        cut->first = cut->last;
-        cut->last = end[1] ? strtoull(end + 1, &end, 10) : (end++, UINT64_MAX);
+        asked->first = asked->last;
+        asked->last = end[1] ? strtoull(end + 1, &end, 10) : (end++, UINT64_MAX);
     }
-    return !*end && cut->first < cut->last;
+    return !*end && asked->first < asked->last;
 }
+
+static error_t read_option(int key, char *text, struct argp_state *state)
+{
+    struct asked *asked = state->input;
+    switch (key) {
+    case KEY_CYCLES:
+    case KEY_INSTRUCTIONS:
+        if (asked->said++)
+            argp_error(state, "one part at a time");
+        asked->by_cycles = key == KEY_CYCLES;
+        if (!read_part(text, asked))
+            argp_error(state, "--%s: '%s' is not N, M-N or M- with M below N",
+                asked->by_cycles ? "cycles" : "instructions", text);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 2)
+            argp_error(state, "one trace and one output at a time");
+        asked->names[state->arg_num] = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!asked->names[1])
+            argp_error(state, "%s is missing", asked->names[0] ? "OUTPUT" : "TRACE");
+        if (!asked->said)
+            argp_error(state, "--cycles or --instructions says which part");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = read_option,
+    .args_doc = "TRACE OUTPUT",
+    .doc = "Write a part of TRACE to the file OUTPUT, as a trace of its own." PEET_CLI_TRACE_IS
+           "  Without M a part is from the beginning; without N, but with the dash, to the end.",
+};
 
 int peet_cli_trace_cut(int argc, char **argv)
 {
-    static const char usage[] = "cut --cycles [M-]N|--instructions [M-]N TRACE OUTPUT";
     struct peet_error error = {0};
-    struct peet_cut cut = {.from = NULL};
-    const char *names[2] = {NULL, NULL};
-    int n = 0, said = 0, err;
+    struct asked asked = {.names = {NULL}};
 
-    for (int i = 1; i < argc; i++) {
-        const int cycles = strcmp(argv[i], "--cycles") == 0, instructions = strcmp(argv[i], "--instructions") == 0;
-
-        if ((cycles || instructions) && i + 1 < argc && !said) {
-            cut.by_cycles = cycles;
-            said = read_part(argv[++i], &cut);
-            if (!said)
-                return peet_cli_trace_usage(usage);
-        } else if (argv[i][0] == '-' || n == 2) {
-            return peet_cli_trace_usage(usage);
-        } else {
-            names[n++] = argv[i];
-        }
-    }
-    if (n != 2 || !said)
-        return peet_cli_trace_usage(usage);
-    err = make(&cut, names[0], names[1], &error);
+    if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0)
+        return PEET_CLI_USAGE;
+    struct peet_cut cut = {.first = asked.first, .last = asked.last, .by_cycles = asked.by_cycles};
+    const int err = make(&cut, asked.names[0], asked.names[1], &error);
     for (uint32_t s = 0; cut.walks && s < peet_recording_nstreams(cut.from); s++) {
         peet_walk_close(&cut.walks[s]);
         free(cut.walks[s].place.state);

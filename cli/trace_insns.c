@@ -9,6 +9,7 @@
 #include "trace/code.h"
 #include "trace/insns.h"
 
+#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -111,48 +112,84 @@ static int print_stream(struct peet_recording *recording, struct peet_program *p
     return err ? err : got < 0 ? got : 0;
 }
 
+struct printed {
+    const char *name;
+    uint64_t context, skip, limit;
+};
+
+enum { KEY_CONTEXT = 0x1000, KEY_SKIP, KEY_LIMIT };
+
+static const struct argp_option print_options[] = {
+    {"context", KEY_CONTEXT, "N", 0, "Only the context with this number", 0},
+    {"skip", KEY_SKIP, "INSTRUCTIONS", 0, "Begin after so many instructions of each context", 0},
+    {"limit", KEY_LIMIT, "INSTRUCTIONS", 0, "Print at most so many of each context (default: 1000)", 0},
+    {0},
+};
+
+static uint64_t count_of(const char *text, const char *option, struct argp_state *state)
+{
+    char *end;
+    const uint64_t n = strtoull(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end)
+        argp_error(state, "--%s: '%s' is not a whole number", option, text);
+    return n;
+}
+
+static error_t read_print(int key, char *text, struct argp_state *state)
+{
+    struct printed *asked = state->input;
+    switch (key) {
+    case KEY_CONTEXT:
+        asked->context = count_of(text, "context", state);
+        return 0;
+    case KEY_SKIP:
+        asked->skip = count_of(text, "skip", state);
+        return 0;
+    case KEY_LIMIT:
+        asked->limit = count_of(text, "limit", state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->name)
+            argp_error(state, "one trace at a time");
+        asked->name = text;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the trace is missing");
+        return EINVAL;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp print_parser = {
+    .options = print_options,
+    .parser = read_print,
+    .args_doc = "TRACE",
+    .doc = "Print the instructions of TRACE with their references, and its abstract events, as text." PEET_CLI_TRACE_IS,
+};
+
 int peet_cli_trace_print(int argc, char **argv)
 {
-    static const char usage[] = "print [--context N] [--skip INSTRUCTIONS] [--limit INSTRUCTIONS] TRACE";
     struct peet_recording *recording = NULL;
     struct peet_program *program = NULL;
     struct peet_error error = {0};
-    const char *name = NULL;
-    unsigned long long context = ULLONG_MAX, skip = 0, limit = 1000;
+    struct printed asked = {.context = UINT64_MAX, .limit = 1000};
 
-    for (int i = 1; i < argc; i++) {
-        unsigned long long *number = strcmp(argv[i], "--context") == 0 ? &context
-            : strcmp(argv[i], "--skip") == 0                           ? &skip
-            : strcmp(argv[i], "--limit") == 0                          ? &limit
-                                                                       : NULL;
-        char *end;
-        if (!number && argv[i][0] == '-')
-            return peet_cli_trace_usage(usage);
-        if (!number) {
-            name = argv[i];
-            continue;
-        }
-        if (++i == argc)
-            return peet_cli_trace_usage(usage);
-        *number = strtoull(argv[i], &end, 10);
-        if (*end || end == argv[i])
-            return peet_cli_trace_usage(usage);
-    }
-    if (!name)
-        return peet_cli_trace_usage(usage);
-    int err = peet_cli_trace_open(name, &recording, &error), found = 0;
+    if (argp_parse(&print_parser, argc, argv, 0, NULL, &asked) != 0)
+        return PEET_CLI_USAGE;
+    int err = peet_cli_trace_open(asked.name, &recording, &error), found = 0;
     if (!err)
         err = peet_cli_trace_program(recording, &program, &error);
     for (uint32_t s = 0; !err && s < peet_recording_nstreams(recording); s++) {
         const struct peet_stream_info *info = peet_recording_stream(recording, s);
-        if (!info || (context != ULLONG_MAX && info->context != context))
+        if (!info || (asked.context != UINT64_MAX && info->context != asked.context))
             continue;
         printf("context %" PRIu64 "\n", info->context);
-        err = print_stream(recording, program, s, skip, limit, &error);
+        err = print_stream(recording, program, s, asked.skip, asked.limit, &error);
         found = 1;
     }
     if (!err && !found)
-        err = peet_error_set(&error, PEET_EINVALID, "%s: there is no such context", name);
+        err = peet_error_set(&error, PEET_EINVALID, "%s: there is no such context", asked.name);
     peet_program_free(program);
     peet_recording_free(recording);
     return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
@@ -332,26 +369,60 @@ static int convert_to_peet(const char *path, const char *format, const char *to)
     return err ? peet_cli_fail(&error) : PEET_CLI_OK;
 }
 
+struct converted {
+    const char *names[2], *from, *to; /* the trace, the output; their formats */
+};
+
+enum { KEY_TO = 0x1000, KEY_FROM };
+
+static const struct argp_option convert_options[] = {
+    {"to", KEY_TO, "FORMAT", 0, "The format of OUTPUT: peet, din, lackey, champsim or drmemtrace", 0},
+    {"from", KEY_FROM, "FORMAT", 0, "That of TRACE, if its name does not say it: din, lackey, champsim or drmemtrace",
+        0},
+    {0},
+};
+
+static error_t read_convert(int key, char *text, struct argp_state *state)
+{
+    struct converted *asked = state->input;
+    switch (key) {
+    case KEY_TO:
+        asked->to = text;
+        return 0;
+    case KEY_FROM:
+        asked->from = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 2)
+            argp_error(state, "one trace and one output at a time");
+        asked->names[state->arg_num] = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!asked->names[1])
+            argp_error(state, "%s is missing", asked->names[0] ? "OUTPUT" : "TRACE");
+        if (!asked->to)
+            argp_error(state, "--to says which format");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp convert_parser = {
+    .options = convert_options,
+    .parser = read_convert,
+    .args_doc = "TRACE OUTPUT",
+    .doc = "Write TRACE in the format of another tool, or read one of another tool's." PEET_CLI_TRACE_IS
+           "  OUTPUT is a folder with one file for each context if TRACE is peet's own, else a file.",
+};
+
 int peet_cli_trace_convert(int argc, char **argv)
 {
-    static const char usage[] =
-        "convert --to peet|din|lackey|champsim|drmemtrace [--from din|lackey|champsim|drmemtrace] TRACE OUTPUT";
-    const char *names[2] = {NULL, NULL}, *from = NULL, *to = NULL;
+    struct converted asked = {.names = {NULL}};
     struct peet_error error = {0};
-    int n = 0;
 
-    for (int i = 1; i < argc; i++) {
-        if ((strcmp(argv[i], "--to") == 0 || strcmp(argv[i], "--from") == 0) && i + 1 < argc) {
-            *(argv[i][2] == 't' ? &to : &from) = argv[i + 1];
-            i++;
-        } else if (argv[i][0] == '-' || n == 2) {
-            return peet_cli_trace_usage(usage);
-        } else {
-            names[n++] = argv[i];
-        }
-    }
-    if (n != 2 || !to)
-        return peet_cli_trace_usage(usage);
+    if (argp_parse(&convert_parser, argc, argv, 0, NULL, &asked) != 0)
+        return PEET_CLI_USAGE;
+    const char *const *names = asked.names, *from = asked.from, *to = asked.to;
     if (strcmp(to, "peet") == 0)
         return convert_to_peet(names[0], from, names[1]);
     if (!from)

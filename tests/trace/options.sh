@@ -20,8 +20,8 @@ for word in info print cut convert check; do
     must "$peet" trace $word --usage >/dev/null
 done
 
-must "$peet" trace cut few.run a.peet --cycles 5-50
-must "$peet" trace cut --cycles=5-50 few.run b.peet
+must "$peet" trace cut few.run a.peet --instructions 5-50
+must "$peet" trace cut --instructions=5-50 few.run b.peet
 same <("$peet" trace print a.peet) <("$peet" trace print b.peet) "the same part"
 must "$peet" trace convert few.run --to=lackey a.lackey
 must "$peet" trace convert --to lackey few.run b.lackey
