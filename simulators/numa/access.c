@@ -10,6 +10,7 @@
  * in one step.
  */
 #include "numa.h"
+#include <stdlib.h>
 
 static uint64_t cost_of(const struct numa *n, const struct peet_block *block)
 {
@@ -23,17 +24,18 @@ static inline uint64_t touch(struct numa *n, struct numa_processor *p, uint64_t 
     uint64_t now)
 {
     struct peet_sim_tags *t = &p->cache;
-    uint64_t slot = p->memo[line % NUMA_MEMO], stall = 0;
+    uint64_t slot = p->hints[line & n->hints_mask], stall = 0;
     if (t->numbers[slot] != line || !t->states[slot]) {
         slot = peet_sim_tags_find(t, line);
         if (slot != PEET_SIM_NO_SLOT)
-            p->memo[line % NUMA_MEMO] = slot;
+            p->hints[line & n->hints_mask] = (uint32_t)slot;
     }
     const struct peet_sim_cache_row *row = slot == PEET_SIM_NO_SLOT ? NULL : &n->protocol->cache[t->states[slot]][op];
     if (row && row->request == PEET_SIM_NO_REQUEST) {
         if (n->check)
             n->used.cache[t->states[slot]][op]++;
-        t->states[slot] = row->next;
+        if (row->next != t->states[slot])
+            peet__numa_set(n, p, slot, row->next);
         peet_sim_tags_touch(t, slot);
     } else {
         stall = peet__numa_miss(n, p, line, op, now) - now;
@@ -183,3 +185,81 @@ uint64_t peet__numa_loop(void *self, unsigned hw, const struct peet_block_event 
     *out_turns = done;
     return account(n, hw, now, time, stalled);
 }
+
+/* ------------------------------------------------------------------------------------------ hits that peet takes */
+
+static uint64_t cost(void *self, const struct peet_block *block)
+{
+    return cost_of(self, block);
+}
+
+static uint32_t find(void *self, unsigned hw, uint64_t line)
+{
+    struct numa *n = self;
+    struct numa_processor *p = &n->processors[hw];
+    const uint64_t slot = peet_sim_tags_find(&p->cache, line);
+    if (slot == PEET_SIM_NO_SLOT)
+        return PEET_SIM_NO_VIEW_SLOT;
+    return p->hints[line & n->hints_mask] = (uint32_t)slot;
+}
+
+static uint64_t reference(void *self, unsigned hw, uint64_t line, int write, uint64_t now)
+{
+    struct numa *n = self;
+    const uint64_t stall = touch(n, &n->processors[hw], line, write ? PEET_SIM_STORE : PEET_SIM_LOAD, now);
+    if (n->dead)
+        peet_sim_ahead_stop(n->ahead);
+    return stall;
+}
+
+static uint64_t whole_block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now,
+    uint64_t *inout_stalled)
+{
+    struct numa *n = self;
+    const uint64_t end = run(n, &n->processors[hw], event->block, event->values, now, inout_stalled);
+    if (n->dead)
+        peet_sim_ahead_stop(n->ahead);
+    return end;
+}
+
+static void counted(void *self, unsigned hw, uint64_t reads, uint64_t writes)
+{
+    struct numa *n = self;
+    n->processors[hw].stats.reads += reads;
+    n->processors[hw].stats.writes += writes;
+}
+
+static void has_stalled(void *self, unsigned hw, uint64_t cycles)
+{
+    ((struct numa *)self)->processors[hw].stats.stall_cycles += cycles;
+}
+
+/* Not where somebody asks about each reference, nor where hits change more than a stamp: the marks of PLRU and RRIP. */
+static int direct_table(void *self, struct peet_direct_table *out)
+{
+    struct numa *n = self;
+    struct peet_sim_view *views;
+    const struct peet_sim_ahead_machine machine = {.env = n->env,
+        .self = n,
+        .line_shift = n->line_shift,
+        .hints_mask = n->hints_mask,
+        .hit_cycles = n->hit_cycles,
+        .cost = cost,
+        .find = find,
+        .refer = reference,
+        .block = whole_block,
+        .counted = counted,
+        .stalled = has_stalled};
+    if (n->check || n->watched || n->processors[0].cache.policy != PEET_SIM_LRU ||
+        !(views = calloc(n->nhw, sizeof *views)))
+        return -1;
+    for (uint32_t i = 0; i < n->nhw; i++) {
+        struct numa_processor *p = &n->processors[i];
+        views[i] = (struct peet_sim_view){p->keys, p->cache.stamps, &p->cache.clock, p->hints};
+    }
+    n->ahead = peet_sim_ahead_new(&machine, n->nhw, views, out);
+    free(views);
+    return n->ahead ? 0 : -1;
+}
+
+const struct peet_direct peet__numa_direct = PEET_SIM_AHEAD_DIRECT(direct_table);

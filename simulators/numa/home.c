@@ -56,7 +56,8 @@ static void drop(struct numa *n, struct numa_line *l, uint64_t line, struct numa
     if (n->watched)
         peet__numa_report_removed(n, holder, line, by,
             holder->cache.states[slot] == PEET_SIM_COPY_M || holder->cache.states[slot] == PEET_SIM_COPY_O, now);
-    peet_sim_tags_drop(&holder->cache, slot);
+    peet_sim_ahead_before(n->ahead, by->number, holder->number, slot, 0);
+    peet__numa_set(n, holder, slot, PEET_SIM_COPY_I);
     holder->stats.invalidated++;
     if (by_write)
         lost(n, l)[holder->number / 64] |= 1ull << holder->number % 64;
@@ -125,7 +126,8 @@ static uint64_t forward(struct numa *n, struct numa_line *l, uint64_t line, uint
     if (row->next == PEET_SIM_COPY_I) {
         drop(n, l, line, owner, p, 1, told);
     } else {
-        owner->cache.states[at] = row->next;
+        peet_sim_ahead_before(n->ahead, p->number, owner->number, at, n->rights[row->next]);
+        peet__numa_set(n, owner, at, row->next);
         if (row->next == PEET_SIM_COPY_S) {
             l->owner = NUMA_NO_OWNER;
             data = later(data, add_sharer(n, l, line, home, owner->number, p, now));
@@ -241,7 +243,7 @@ static uint64_t make_room(struct numa *n, struct numa_processor *p, uint64_t lin
     if (n->watched)
         peet__numa_report_removed(n, p, p->cache.numbers[slot], p, dirty, now);
     request(n, p, p->cache.numbers[slot], (enum peet_sim_dir_request)row->request, slot, now, &nobody);
-    peet_sim_tags_drop(&p->cache, slot);
+    peet__numa_set(n, p, slot, PEET_SIM_COPY_I);
     return slot;
 }
 
@@ -281,11 +283,12 @@ uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line
     const uint8_t copy = n->protocol->home[home_state][what].copy;
     if (state == PEET_SIM_COPY_I) {
         peet_sim_tags_fill(&p->cache, slot, line, copy);
-        p->memo[line % NUMA_MEMO] = slot;
+        peet__numa_set(n, p, slot, copy);
+        p->hints[line & n->hints_mask] = (uint32_t)slot;
         ever(n, l)[p->number / 64] |= 1ull << p->number % 64;
         lost(n, l)[p->number / 64] &= ~(1ull << p->number % 64);
     } else {
-        p->cache.states[slot] = copy;
+        peet__numa_set(n, p, slot, copy);
         peet_sim_tags_touch(&p->cache, slot);
     }
     if (n->watched) {

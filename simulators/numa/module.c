@@ -3,6 +3,8 @@
 #include "numa.h"
 #include <stdlib.h>
 
+enum { HINTS_LEAST = 64, HINTS_MOST = 1 << 16 };
+
 enum param {
     PARAM_NODES,
     PARAM_PROTOCOL,
@@ -84,8 +86,12 @@ static const struct peet_param params[PARAMS + 1] = {
 static void destroy(void *self)
 {
     struct numa *n = self;
-    for (uint32_t i = 0; n->processors && i < n->nhw; i++)
+    peet_sim_ahead_free(n->ahead);
+    for (uint32_t i = 0; n->processors && i < n->nhw; i++) {
         peet_sim_tags_fini(&n->processors[i].cache);
+        free(n->processors[i].keys);
+        free(n->processors[i].hints);
+    }
     free(n->processors);
     peet__numa_check_fini(n);
     peet__numa_nodes_fini(n);
@@ -125,16 +131,38 @@ static int check_values(const struct peet_env *env, const union peet_value *v)
     return 0;
 }
 
+/* What references of a state change nothing at all. */
+static void find_rights(struct numa *n)
+{
+    static const struct {
+        enum peet_sim_dir_op op;
+        uint8_t right;
+    } rights[] = {{PEET_SIM_LOAD, PEET_SIM_MAY_READ}, {PEET_SIM_STORE, PEET_SIM_MAY_WRITE}};
+    for (unsigned state = 0; state < PEET_SIM_COPIES; state++)
+        for (unsigned i = 0; i < sizeof rights / sizeof *rights && state != PEET_SIM_COPY_I; i++) {
+            const struct peet_sim_cache_row *row = &n->protocol->cache[state][rights[i].op];
+            if (row->can_be && row->request == PEET_SIM_NO_REQUEST && row->next == state)
+                n->rights[state] |= rights[i].right;
+        }
+}
+
 static int make_processors(struct numa *n, const union peet_value *v)
 {
     const uint64_t sets = v[PARAM_CACHE].u64 / n->line_bytes / v[PARAM_WAYS].u64;
+    const uint64_t slots = sets * v[PARAM_WAYS].u64;
     n->processors = calloc(n->nhw, sizeof *n->processors);
     int failed = !n->processors;
+    n->hints_mask = HINTS_LEAST - 1;
+    while (n->hints_mask < 4 * slots && n->hints_mask < HINTS_MOST - 1)
+        n->hints_mask = 2 * n->hints_mask + 1;
     for (uint32_t i = 0; !failed && i < n->nhw; i++) {
         n->processors[i].number = i;
         n->processors[i].node = (uint32_t)((uint64_t)i * n->nnodes / (n->nhw > n->nnodes ? n->nhw : n->nnodes));
         failed = peet_sim_tags_init(&n->processors[i].cache, sets, (uint32_t)v[PARAM_WAYS].u64,
             (enum peet_sim_replacement)v[PARAM_REPLACEMENT].u64, n->env->seed + i);
+        n->processors[i].keys = calloc(slots, sizeof *n->processors[i].keys);
+        n->processors[i].hints = calloc(n->hints_mask + 1u, sizeof *n->processors[i].hints);
+        failed |= !n->processors[i].keys || !n->processors[i].hints;
     }
     return failed ? -1 : 0;
 }
@@ -151,6 +179,7 @@ static void *create(const struct peet_env *env, const union peet_value *v)
     }
     n->env = env;
     n->protocol = peet_sim_dirproto((enum peet_sim_dirproto_id)v[PARAM_PROTOCOL].u64);
+    find_rights(n);
     n->nhw = env->hw_contexts;
     n->nnodes = (uint32_t)v[PARAM_NODES].u64;
     n->directory = (struct peet_sim_directory){
@@ -206,5 +235,6 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .block = peet__numa_block,
     .loop = peet__numa_loop,
     .blocks = peet__numa_blocks,
+    .direct = &peet__numa_direct,
     .stats = stats,
 };

@@ -15,6 +15,7 @@
 #define PEET_NUMA_H
 
 #include <peet/module.h>
+#include "common/ahead.h"
 #include "common/directory.h"
 #include "common/dirproto.h"
 #include "common/dram.h"
@@ -22,13 +23,7 @@
 #include "common/network.h"
 #include "common/tags.h"
 
-enum {
-    NUMA_NODES_MAX = 256,
-    NUMA_PROCESSORS_MAX = 4096,
-    NUMA_MEMO = 64,
-    NUMA_NO_OWNER = 0xffff,
-    NUMA_DISTANCE_LOCAL = 10
-};
+enum { NUMA_NODES_MAX = 256, NUMA_PROCESSORS_MAX = 4096, NUMA_NO_OWNER = 0xffff, NUMA_DISTANCE_LOCAL = 10 };
 enum numa_placement { PLACE_FIRST_TOUCH, PLACE_INTERLEAVED, PLACE_ONE };
 #define NUMA_PLACEMENTS "first-touch|interleaved|one"
 enum numa_wires { WIRES_TABLE, WIRES_RING, WIRES_MESH };
@@ -56,7 +51,8 @@ struct numa_processor_stats {
 
 struct numa_processor {
     struct peet_sim_tags cache;
-    uint64_t memo[NUMA_MEMO]; /* slots where lines were last, by their lowest bits; right if that line is still there */
+    uint64_t *keys;  /* of its slots: common/ahead.h, which takes hits by them */
+    uint32_t *hints; /* [numa->hints_mask + 1] slots where lines were last, by their lowest bits */
     uint32_t number, node;
     struct numa_processor_stats stats;
 };
@@ -76,6 +72,7 @@ struct numa_site {
 };
 
 struct numa {
+    struct peet_sim_ahead *ahead; /* the first member.  NULL: each processor's references come one by one */
     const struct peet_env *env;
     const struct peet_sim_dirproto *protocol;
     struct peet_sim_directory directory;
@@ -85,8 +82,10 @@ struct numa {
     enum numa_cost cost;
     uint32_t hit_cycles, home_cycles, probe_cycles, local_cycles, link_bytes, memory_cycles;
     int flat, check, dead, watched;
-    uint32_t *delay;    /* WIRES_TABLE: cycles from node to node, nnodes x nnodes */
-    uint32_t *distance; /* as the user has them */
+    uint32_t hints_mask;
+    uint8_t rights[PEET_SIM_COPIES]; /* by state: PEET_SIM_MAY_READ, PEET_SIM_MAY_WRITE */
+    uint32_t *delay;                 /* WIRES_TABLE: cycles from node to node, nnodes x nnodes */
+    uint32_t *distance;              /* as the user has them */
     struct numa_processor *processors;
     struct numa_node *nodes;
     struct peet_sim_network network;
@@ -120,6 +119,12 @@ uint64_t peet__numa_memory(struct numa *n, uint32_t node, uint64_t line, int wri
 uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op,
     uint64_t now);
 struct numa_line *peet__numa_line(struct numa *n, uint64_t line);
+/** peet__numa_set() - the copy in a slot of a processor's cache has this state now; PEET_SIM_COPY_I: it is gone */
+static inline void peet__numa_set(const struct numa *n, struct numa_processor *p, uint64_t slot, uint8_t state)
+{
+    p->cache.states[slot] = state;
+    p->keys[slot] = state == PEET_SIM_COPY_I ? 0 : p->cache.numbers[slot] << PEET_SIM_KEY_SHIFT | n->rights[state];
+}
 
 static inline union peet_sim_sharers *peet__numa_sharers(struct numa_line *l)
 {
@@ -147,6 +152,7 @@ void peet__numa_report_removed(struct numa *n, const struct numa_processor *p, u
 void peet__numa_stats(struct numa *n, const struct peet_env *env, struct peet_stats *node);
 
 /* access.c */
+extern const struct peet_direct peet__numa_direct;
 uint64_t peet__numa_block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now);
 uint64_t peet__numa_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t count, uint64_t now,
     uint64_t until, size_t *out_done);

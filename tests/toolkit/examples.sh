@@ -54,6 +54,18 @@ run snoop -n 4 --machine ./snoop.so -- ./walk 4
 within "invalidations" "$(of snoop snoop invalidations)" 1000 20000
 equal "the bus is busy for its transactions" "$(of snoop snoop busy_cycles)" $((6 * $(of snoop snoop transactions)))
 
+# Hits that peet takes, and processors that run ahead: as one by one, where an observer wants to see each block.
+for threads in 1 4; do
+    run taken -n $threads --machine ./ahead.so -- ./walk $threads
+    run one_by_one -n $threads --machine ./ahead.so --observe hash -- ./walk $threads
+    for key in reads writes misses stall_cycles; do
+        equal "$key with $threads" "$(of taken ahead $key)" "$(of one_by_one ahead $key)"
+    done
+    equal "time with $threads" "$(value taken/stats.json time.cycles)" "$(value one_by_one/stats.json time.cycles)"
+done
+run taken --machine ./ahead.so -- ./walk
+within "misses of a processor alone" "$(of taken ahead misses)" $((2 * lines)) $((2 * lines + few))
+
 # One register: every miss waits for the one before; with many, hardly any.
 run one --machine ./buffers.so,registers=1 -- ./walk
 run many --machine ./buffers.so,registers=32 -- ./walk

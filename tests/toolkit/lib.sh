@@ -6,7 +6,7 @@
 installed=$PWD/installed
 must "$PEET_CMAKE" --install "$PEET_PREFIX" --component toolkit --prefix "$installed" >install.log
 mkdir -p "$installed/include/peet"
-cp "$PEET_SOURCE"/schema/include/peet/module.h "$installed/include/peet"
+cp "$PEET_SOURCE"/schema/include/peet/{module,direct}.h "$installed/include/peet"
 module() {
     must cc -shared -fPIC -O2 -Wall -Wextra -Werror -I"$installed/include" -o "$1.so" "$PEET_SOURCE/examples/toolkit/$1.c" \
         -L"$installed/lib" -lpeet-toolkit
