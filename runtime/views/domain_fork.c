@@ -33,40 +33,29 @@ static void each_moving(int fd, int flags)
     }
 }
 
-/* Pages of [lo, hi) that have bytes in the file, or that are this process's own by now. */
-static void pages_of(int pagemap, uint64_t lo, uint64_t hi, void (*each)(uint64_t at, void *self), void *self)
-{
-    uint64_t words[512];
-    for (uint64_t at = lo; at < hi;) {
-        uint64_t want = (hi - at) / PEET__PAGE < 512 ? (hi - at) / PEET__PAGE : 512;
-        long got =
-            peet__raw_syscall(SYS_pread64, pagemap, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
-        if (got <= 0)
-            peet__die(1, "views of memory: /proc/self/pagemap cannot be read");
-        for (long i = 0; i < got / 8; i++, at += PEET__PAGE)
-            if ((words[i] >> 62) && !(words[i] >> 61 & 1))
-                each(at, self);
-    }
-}
-
 struct target {
     int fd;
 };
 
-static void save_page(uint64_t at, void *self)
+static void save_pages(uint64_t lo, uint64_t hi, void *self)
 {
     const struct target *t = self;
-    if (peet__raw_syscall(SYS_pwrite64, t->fd, (long)at, PEET__PAGE, (long)at, 0, 0) != PEET__PAGE)
-        peet__die(1, "views of memory: a fork has no memory for its pages");
+    while (lo < hi) {
+        const long n = peet__raw_syscall(SYS_pwrite64, t->fd, (long)lo, (long)(hi - lo), (long)lo, 0, 0);
+        if (n <= 0)
+            peet__die(1, "views of memory: a fork has no memory for its pages");
+        lo += (uint64_t)n;
+    }
 }
 
+/* Pages that this process has stored into since main memory became private go to the memory file. */
 static void own_pages(int fd)
 {
     struct target t = {fd};
     int pagemap = (int)peet__raw_syscall(SYS_open, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
     for (unsigned i = 0; i < peet__domains.nregions; i++)
         if (moves(&peet__domains.regions[i]))
-            pages_of(pagemap, peet__domains.regions[i].lo, peet__domains.regions[i].hi, save_page, &t);
+            peet__pages_private(pagemap, peet__domains.regions[i].lo, peet__domains.regions[i].hi, save_pages, &t);
     peet__raw_syscall(SYS_close, pagemap, 0, 0, 0, 0, 0);
 }
 

@@ -115,6 +115,10 @@ size_t peet__pages_watched(void); /* what has changed goes to all copies */
 int peet__pages_are_watched(void);
 /** What is open belongs to the parent of this process. */
 void peet__pages_new_process(void);
+typedef void peet__pages_found(uint64_t lo, uint64_t hi, void *self);
+/** Calls @found for each range of pages in [lo, hi) that the kernel has made private to the process of @fd, an open
+ * /proc/PID/pagemap: copies of pages of a file, and pages without a file. */
+void peet__pages_private(int fd, uint64_t lo, uint64_t hi, peet__pages_found *found, void *self);
 /** Each page that there is a record of. */
 void peet__pages_each(void (*each)(struct peet__page *page, void *self), void *self);
 

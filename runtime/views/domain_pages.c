@@ -219,13 +219,7 @@ struct peet__page **peet__pages_sorted(uint64_t mask, size_t *out_n)
 
 /* ------------------------------------------------------------------------------------- what the kernel has copied */
 
-static void found(unsigned d, uint64_t lo, uint64_t hi)
-{
-    for (uint64_t at = lo; at < hi; at += PEET__PAGE)
-        mark(peet__page_get(at - (uint64_t)peet__domains.offset[d]), d);
-}
-
-static int scan(unsigned d, uint64_t lo, uint64_t hi)
+static int scan(int fd, uint64_t lo, uint64_t hi, peet__pages_found *found, void *self)
 {
     struct page_region vec[256];
     while (lo < hi) {
@@ -238,29 +232,43 @@ static int scan(unsigned d, uint64_t lo, uint64_t hi)
             .category_mask = PAGE_IS_FILE,
             .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
             .return_mask = PAGE_IS_PRESENT};
-        long n = peet__raw_syscall(SYS_ioctl, pagemap, (long)PAGEMAP_SCAN, (long)&arg, 0, 0, 0);
+        long n = peet__raw_syscall(SYS_ioctl, fd, (long)PAGEMAP_SCAN, (long)&arg, 0, 0, 0);
         if (n < 0)
             return -1;
         for (long i = 0; i < n; i++)
-            found(d, vec[i].start, vec[i].end);
+            found(vec[i].start, vec[i].end, self);
         lo = arg.walk_end > lo ? arg.walk_end : hi;
     }
     return 0;
 }
 
-static void read_pagemap(unsigned d, uint64_t lo, uint64_t hi)
+static void read_pagemap(int fd, uint64_t lo, uint64_t hi, peet__pages_found *found, void *self)
 {
     uint64_t words[512];
     for (uint64_t at = lo; at < hi;) {
         uint64_t want = (hi - at) / PEET__PAGE < 512 ? (hi - at) / PEET__PAGE : 512;
-        long got =
-            peet__raw_syscall(SYS_pread64, pagemap, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
+        long got = peet__raw_syscall(SYS_pread64, fd, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
         if (got <= 0)
             peet__die(1, "views of memory: /proc/self/pagemap cannot be read");
         for (long i = 0; i < got / 8; i++, at += PEET__PAGE)
             if ((words[i] >> 62) && !(words[i] >> 61 & 1)) /* there or swapped out, and no file's */
-                found(d, at, at + PEET__PAGE);
+                found(at, at + PEET__PAGE, self);
     }
+}
+
+void peet__pages_private(int fd, uint64_t lo, uint64_t hi, peet__pages_found *found, void *self)
+{
+    if (scans && scan(fd, lo, hi, found, self) != 0)
+        scans = 0;
+    if (!scans)
+        read_pagemap(fd, lo, hi, found, self);
+}
+
+static void copied(uint64_t lo, uint64_t hi, void *domain)
+{
+    const unsigned d = *(const unsigned *)domain;
+    for (uint64_t at = lo; at < hi; at += PEET__PAGE)
+        mark(peet__page_get(at - (uint64_t)peet__domains.offset[d]), d);
 }
 
 static uint64_t faults(void)
@@ -286,10 +294,7 @@ static void catch_up(unsigned d)
         uint64_t lo = (uint64_t)peet__view(d, r->lo), hi = (uint64_t)peet__view(d, r->hi);
         if (r->class != PEET_DOMAIN_SHARED || !(r->prot & PROT_WRITE))
             continue;
-        if (scans && scan(d, lo, hi) != 0)
-            scans = 0;
-        if (!scans)
-            read_pagemap(d, lo, hi);
+        peet__pages_private(pagemap, lo, hi, copied, &d);
     }
 }
 
