@@ -21,9 +21,12 @@ head -n 1 version.txt | grep -q 'clang version' || fail "the first line of --ver
 grep -q '^peetcc ' version.txt || fail "--version does not name peetcc"
 [ "$("$peetcc" --peet-prefix)" = "$PEET_PREFIX" ] || fail "--peet-prefix"
 
-# Compile, assemble and link, at once and in steps; every level; PIE or not.
+# Compile, assemble and link, at once and in steps; every level, by turns PIE or not, with PEET_THOROUGH both.
+now="-fPIE -pie" next="-fno-pie -no-pie"
 for level in -O0 -O1 -O2 -O3 -Os -Og; do
-    for pie in "-fPIE -pie" "-fno-pie -no-pie"; do
+    pies=("$now" ${PEET_THOROUGH:+"$next"})
+    pie=$now now=$next next=$pie
+    for pie in "${pies[@]}"; do
         # shellcheck disable=SC2086
         must "$peetcc" -Werror -Wall $level $pie -g -o sum sum.c
         ./sum 500 >got || fail "sum $level $pie: status $?"
@@ -100,10 +103,10 @@ int main()
 END
 for level in -O0 -O2; do
     "$PEET_PLAIN_CXX" $level -o words_plain words.cc && ./words_plain >expected
-    must "$peetcxx" -Werror $level -o words words.cc
-    ./words >got && same expected got "C++ $level"
-    must "$PEET_PREFIX/bin/peetc++" $level -o words words.cc
-    ./words >got && same expected got "peetc++ $level"
+    name=peetcc++
+    [ $level = -O0 ] || name=peetc++
+    must "$PEET_PREFIX/bin/$name" -Werror $level -o words words.cc
+    ./words >got && same expected got "$name $level"
 done
 
 # peet's headers are found.

@@ -16,14 +16,7 @@ if [ "$which" = random ] || [ "$which" = returned ]; then
     [ "$which" = returned ] && grep -E '^(amd5|amd10|iwp2.8.a|SB\+mfence\+po|SB\+xchg-loads) ;' "$table" >>table.txt
     table=$PWD/table.txt
 fi
-must "$litmus" generate "$table" >program.c
-compile_for "$model" program program.c "-$level"
-must "$litmus" allowed "$allowed" "$table" >allowed.txt
-case $allowed in
-sc | tso | pso) cp allowed.txt reached.txt ;;
-*) must "$litmus" reach "$allowed" "$table" >reached.txt ;;
-esac
-every=8 count=0 bad=0 index=0
+every=8 index=0
 [ -z "${PEET_THOROUGH:-}" ] || every=4
 while read -r name threads; do
     index=$((index + 1))
@@ -31,6 +24,20 @@ while read -r name threads; do
     quick) [ $((index % every)) = 1 ] && [ "$threads" -le 3 ] || continue ;;
     triples) [ "$threads" -le 3 ] || continue ;;
     esac
+    echo "$name" "$threads"
+done < <("$litmus" list "$table") >chosen.txt
+# the enumerators need not look at the others
+awk 'NR == FNR { chosen[$1]; next } /^#/ || $1 in chosen' chosen.txt "$table" >only.txt
+table=$PWD/only.txt
+must "$litmus" generate "$table" >program.c
+compile_for "$model" program program.c "-$level"
+must "$litmus" allowed "$allowed" "$table" >allowed.txt
+case $allowed in
+sc | tso | pso) cp allowed.txt reached.txt ;;
+*) must "$litmus" reach "$allowed" "$table" >reached.txt ;;
+esac
+count=0 bad=0
+while read -r name threads; do
     explore out $((threads + 1)) "$model" ./program "$name" $([ "$which" = returned ] && echo returned)
     outcomes_of out >got.txt
     awk -F'\t' -v name="$name" '$1 == name { print $2 }' allowed.txt | sort -u >may.txt
@@ -49,6 +56,6 @@ while read -r name threads; do
         echo "$name: the outcome of the literature was not found under $allowed"
         bad=$((bad + 1))
     fi
-done < <("$litmus" list "$table")
+done <chosen.txt
 echo "$count tests under $model at -$level: $bad differences"
 [ "$count" -ge 10 ] && [ "$bad" -eq 0 ]

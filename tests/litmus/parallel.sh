@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Programs without data races give under every model, in both modes of interaction, what they give without one.
-# parallel.sh FOLDER MODEL
+# parallel.sh FOLDER MODEL...
 . "$(dirname "$0")/lib.sh"
-model=$2
 for source in "$here"/programs/stencil.c "$PEET_SOURCE"/tests/parallel/programs/{barrier,buffer,cache,matmul,queens}.c; do
     name=$(basename "$source" .c)
     must "$peetcc" -O2 -pthread -o plain "$source"
     must "$peetcc" -O2 -pthread -fpeet-domains -o coarse "$source"
     must "$peetcc" -O2 -pthread -fpeet-domains -fpeet-granularity=ref -o fine "$source"
     must timeout -k 1 60 "$peet" run -q -d out --cores 4 -- ./plain >want.txt
-    must timeout -k 1 60 "$peet" run -q -d out --cores 4 --consistency "consistency,model=$model" --consistency-sync sync -- ./coarse >got.txt
-    same want.txt got.txt "$name under $model, synchronisations only"
-    for drain in lazy timed random; do
-        must timeout -k 1 60 "$peet" run -q -d out --cores 4 --consistency "consistency,model=$model,drain=$drain,depth=8" -- ./fine >got.txt
-        same want.txt got.txt "$name under $model, each reference, drain $drain"
+    for model in "${@:2}"; do
+        must timeout -k 1 60 "$peet" run -q -d out --cores 4 --consistency "consistency,model=$model" --consistency-sync sync -- ./coarse >got.txt
+        same want.txt got.txt "$name under $model, synchronisations only"
+        for drain in lazy timed random; do
+            must timeout -k 1 60 "$peet" run -q -d out --cores 4 --consistency "consistency,model=$model,drain=$drain,depth=8" -- ./fine >got.txt
+            same want.txt got.txt "$name under $model, each reference, drain $drain"
+        done
     done
 done

@@ -400,7 +400,7 @@ CASE(cancel_in_join)
     pthread_t inner = 0;
     prepare();
     pthread_t t = start(in_join, &inner);
-    pause_ms(20);
+    pause_ms(5);
     OK(pthread_cancel(t));
     CHECK(finish(t) == PTHREAD_CANCELED);
     OK(strcmp(trail, "j"));
@@ -488,7 +488,7 @@ CASE(cancel_waits_while_disabled)
     pthread_t t = start(disabled, NULL);
     wait_begun();
     OK(pthread_cancel(t));
-    pause_ms(5);
+    pause_ms(2);
     sem_post(&never);
     CHECK(finish(t) == PTHREAD_CANCELED);
     OK(strcmp(trail, "12"));
@@ -511,7 +511,7 @@ CASE(cancel_does_not_wake_when_disabled)
     pthread_t t = start(disabled_in_cond, NULL);
     wait_begun();
     OK(pthread_cancel(t));
-    pause_ms(5);
+    pause_ms(2);
     pthread_mutex_lock(&m);
     mark("x");
     pthread_cond_signal(&c);
@@ -573,7 +573,7 @@ CASE(cancel_after_the_end)
     prepare();
     pthread_t t = start(ended, NULL);
     wait_begun();
-    pause_ms(10);
+    pause_ms(2);
     OK(pthread_cancel(t));
     EQUAL(finish(t), 5);
 }
@@ -595,7 +595,7 @@ CASE(cancel_deferred_to_the_next_point)
     pthread_t t = start(defers, NULL);
     wait_begun();
     OK(pthread_cancel(t));
-    pause_ms(5);
+    pause_ms(2);
     OK(trail[0]);
     sem_post(&never);
     CHECK(finish(t) == PTHREAD_CANCELED);
@@ -620,7 +620,7 @@ CASE(cancel_does_not_interrupt_mutex_lock)
     pthread_t t = start(mutex_is_no_point, NULL);
     wait_begun();
     OK(pthread_cancel(t));
-    pause_ms(5);
+    pause_ms(2);
     OK(trail[0]);
     pthread_mutex_unlock(&m);
     CHECK(finish(t) == PTHREAD_CANCELED);
@@ -649,7 +649,7 @@ CASE(cancel_in_once_lets_another_do_it)
     pthread_t t = start(in_once, NULL);
     wait_begun();
     pthread_t u = start(in_once, NULL);
-    pause_ms(5);
+    pause_ms(2);
     OK(pthread_cancel(t));
     CHECK(finish(t) == PTHREAD_CANCELED);
     EQUAL(finish(u), 1);

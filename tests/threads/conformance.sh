@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# conformance.sh SOURCE compile PROGRAM: compiles the program with the pass.
 # conformance.sh SOURCE plain|policies|models [POLICY...]: the cases of a program hold with real threads (plain); under each policy on 1, 2 and
 # 8 processors with three seeds, each with another rule for who gets a lock (policies), of which nine pairs of processors and rule
 # three are tried for each policy, all with PEET_THOROUGH; or under each lock model (models).  The same run twice gives the same
@@ -9,7 +10,15 @@ source=$1 kind=$2
 compilers_for "$source"
 flags=(-D_GNU_SOURCE -w -O1 -g -I"$(dirname "$source")")
 case $source in *.cpp) flags+=(-std=c++20) ;; esac
-"$peet_cc" "${flags[@]}" -o "$work/subject" "$source" -pthread || fail "peetcc refused $source"
+if [ "$kind" = compile ]; then
+    mkdir -p "$(dirname "$3")" || exit 99
+    exec "$peet_cc" "${flags[@]}" -o "$3" "$source" -pthread
+fi
+if [ -n "${PEET_COMPILED:-}" ]; then
+    cp "$PEET_COMPILED" "$work/subject" || fail "$PEET_COMPILED was not compiled"
+else
+    "$peet_cc" "${flags[@]}" -o "$work/subject" "$source" -pthread || fail "peetcc refused $source"
+fi
 cd "$work" || exit 99
 
 bad=0
@@ -23,7 +32,7 @@ judge() { # WHAT STATUS
 }
 
 if [ "$kind" = plain ]; then
-    "$plain_cc" "${flags[@]}" -o plain "$source" -pthread || fail "the plain compiler refused $source"
+    "$plain_cc" "${flags[@]}" -O0 -o plain "$source" -pthread || fail "the plain compiler refused $source"
     timeout -k 1 60 ./plain >said 2>&1
     judge "real threads" $?
     timeout -k 1 60 ./subject >said 2>&1

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef SIZE
+#define SIZE 4 /* of arrays, in tenths */
+#endif
 enum { THREADS = 16, ROUNDS = 21 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, recursive, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
@@ -42,7 +45,7 @@ static void *work(void *arg)
     jmp_buf env;
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&lock);
-        sum += silent(mine, 100 + 300 * (i % 2)) + deep(20 + (int)id, i);
+        sum += silent(mine, (10 + 30 * (i % 2)) * SIZE) + deep(20 + (int)id, i);
         pthread_mutex_lock(&recursive);
         pthread_mutex_lock(&recursive);
         table[(id * 31 + i) % 512]++;
@@ -53,12 +56,12 @@ static void *work(void *arg)
             leap(env, 10);
         if (i % 7 == 3) {
             pthread_rwlock_wrlock(&rw);
-            silent(table, 512);
+            silent(table, 51 * SIZE);
             pthread_rwlock_unlock(&rw);
         } else {
             pthread_rwlock_rdlock(&rw);
             sum += table[i];
-            silent(mine, 50);
+            silent(mine, 5 * SIZE);
             pthread_rwlock_unlock(&rw);
         }
         sem_wait(&tokens);

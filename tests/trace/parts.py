@@ -10,13 +10,17 @@ def call(*words):
 
 def printed(peet, trace):
     """By context: instructions with their numbers and references, and events. Where the last branch of a part goes is the next part's to know."""
-    sequences, context = {}, None
-    for line in call(peet, "trace", "print", "--limit", "1000000000", trace).splitlines():
-        if line.startswith("context "):
-            context = int(line.split()[1])
-        else:
-            kind = "event" if line.lstrip().startswith("*") else "instruction"
-            sequences.setdefault((context, kind), []).append(re.sub(" branch (not-)?taken", " branch", line))
+    text = call(peet, "trace", "print", "--limit", "1000000000", trace)
+    text = text.replace(" branch taken", " branch").replace(" branch not-taken", " branch")
+    sequences, pieces = {}, re.split(r"^context (\d+)\n", text, flags=re.MULTILINE)
+    assert not pieces[0], pieces[0][:100]
+    for context, piece in zip(pieces[1::2], pieces[2::2]):
+        lines = piece.splitlines()
+        events = [line for line in lines if line.startswith("           *")]
+        if len(events) < len(lines):
+            sequences[int(context), "instruction"] = [line for line in lines if not line.startswith("           *")]
+        if events:
+            sequences[int(context), "event"] = events
     return sequences
 
 peet, run, unit, places, *machines = sys.argv[1:]

@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# peet trace cut anywhere: the parts of a trace together are the trace, and each part runs on every machine.
+# peet trace cut anywhere: the parts of a trace together are the trace, and each part runs on every machine.  With PEET_THOROUGH traces are
+# longer, and cut at five times as many places.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-must "$peetcc" -O2 -g "$here/mix.c" -o mix -pthread
+places=2
+[ -z "${PEET_THOROUGH:-}" ] || places=10
+must "$peetcc" -O2 -g ${PEET_THOROUGH:+-DSIZE=10} "$here/mix.c" -o mix -pthread
 must "$peetcc++" -O2 "$here/unwind.cpp" -o unwind -pthread
 must "$peetcc" -O2 "$here/handlers.c" -o handlers -pthread
 must "$peetcc" -O2 -fopenmp "$here/openmp.c" -o openmp
 must "$peetcc" -O2 "$here/loops.c" -o loops
 for program in mix unwind handlers openmp loops; do
     must "$peet" run -q -m bus -n 4 -o trace -d $program.run -- ./$program >$program.out
-    must python3 "$here/parts.py" "$peet" $program.run cycles 2 '-m ideal' '-m x86 -n 3' '-m numa -o counts' '-m bus -o dtrack'
-    must python3 "$here/parts.py" "$peet" $program.run instructions 2 '-m ideal -n 2' '-m bus -o hash'
+    must python3 "$here/parts.py" "$peet" $program.run cycles $places '-m ideal' '-m x86 -n 3' '-m numa -o counts' '-m bus -o dtrack'
+    must python3 "$here/parts.py" "$peet" $program.run instructions $places '-m ideal -n 2' '-m bus -o hash'
 done
 
 # The states that a trace keeps of itself, every 65536 words: from there on everything is numbered and decoded as from the beginning.
@@ -21,7 +24,7 @@ static unsigned hash(unsigned x) { return x % 3 ? cells[x % 65536] * 7 + x : x /
 int main(void)
 {
     unsigned x = 1;
-    for (int i = 0; i < 60000; i++) {
+    for (int i = 0; i < 36000; i++) {
         x = x * 1664525 + 1013904223;
         cells[x >> 16] = hash(x >> 3) ^ x;
     }
@@ -39,7 +42,7 @@ for skip in 65537 300000 $((last - 10)); do
     awk -v n=$skip '$1 == n { on = 1 } $1 == n + 100 { exit } on' long.all >expected
     same expected there "from instruction $skip on"
 done
-must python3 "$here/parts.py" "$peet" long.run instructions 2 '-m bus'
+must python3 "$here/parts.py" "$peet" long.run instructions $places '-m bus'
 
 # A part of a part is a part.
 must "$peet" trace cut --instructions 3000-20000 mix.run outer.peet

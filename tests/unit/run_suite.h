@@ -3,15 +3,10 @@
 #ifndef PEET_TEST_RUN_SUITE_H
 #define PEET_TEST_RUN_SUITE_H
 
+#include "share.h"
+
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
-
-/* Long random tests are so many times shorter in a sanitized build, where each step costs several times as much. */
-#ifdef PEET_SANITIZED
-#define TEST_SHARE 4
-#else
-#define TEST_SHARE 1
-#endif
 
 static inline int run_suite(const char *name, CU_TestInfo *tests)
 {

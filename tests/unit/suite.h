@@ -3,6 +3,8 @@
 #ifndef PEET_TEST_SUITE_H
 #define PEET_TEST_SUITE_H
 
+#include "share.h"
+
 #include <CUnit/Basic.h>
 
 struct suite_test {

@@ -4,6 +4,8 @@
  */
 #include "script.h"
 
+#include "share.h"
+
 #include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +123,7 @@ static void against_brute_force(void)
     struct script_log mapper = {0}, reference = {0}, pull = {0};
     unsigned bad = 0;
 
-    for (uint64_t seed = 1; seed <= 10000 && bad < 3; seed++) {
+    for (uint64_t seed = 1; seed <= 10000 / TEST_SHARE && bad < 3; seed++) {
         struct script_result a, b, c;
         struct peet_map_config config;
         long at;

@@ -4,6 +4,8 @@
  */
 #include "threads_script.h"
 
+#include "share.h"
+
 #include <CUnit/Basic.h>
 #include <errno.h>
 #include <poll.h>
@@ -143,7 +145,7 @@ static void against_brute_force(void)
 {
     unsigned bad = 0, stuck = 0;
 
-    for (uint64_t seed = 1; seed <= 3000 && bad < 3; seed++) {
+    for (uint64_t seed = 1; seed <= 3000 / TEST_SHARE && bad < 3; seed++) {
         struct threads_script s = {0};
         struct threads_result mapper, reference, pull;
         struct peet_map_config config = four;
@@ -347,7 +349,7 @@ static void winner_policies(void)
 
 static void doacross_out_of_order(void)
 {
-    enum { N = 20000 };
+    enum { N = 20000 / TEST_SHARE };
     struct threads_script s = {0};
     struct threads_result r;
     unsigned *order = malloc(N * sizeof *order), wrong = 0, waits = 0;
@@ -549,7 +551,7 @@ static void descriptors(void)
 /** 100,000 threads at one barrier and at one mutex, under each policy. */
 static void many(void)
 {
-    enum { N = 100000 };
+    enum { N = 100000 / TEST_SHARE };
     struct threads_script s = {0};
     struct threads_result r;
 

@@ -3,6 +3,8 @@
  * permutations. */
 #include "trace/compare.h"
 
+#include "share.h"
+
 #include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +46,7 @@ static void test_distance(void)
     uint64_t a[MOST], b[MOST];
 
     srand(1);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 20000 / TEST_SHARE; round++) {
         const size_t n = (size_t)rand() % (MOST + 1), m = (size_t)rand() % (MOST + 1), symbols = 1 + (size_t)rand() % 6,
                      effort = round % 3 ? 0 : 1 + (size_t)rand() % 4;
         struct script s = {a, b, 0, 0, 0, 0};

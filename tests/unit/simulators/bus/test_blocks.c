@@ -9,7 +9,7 @@
 #include "rig.h"
 #include "run_suite.h"
 
-enum { REFS = 12, BLOCKS = 40, BATCH = 20, BATCHES = 400 };
+enum { REFS = 12, BLOCKS = 40, BATCH = 20, BATCHES = 400 / TEST_SHARE };
 
 struct shape {
     unsigned hws;

@@ -112,7 +112,7 @@ static void run(const char *protocol, const char *ways, unsigned nways, unsigned
     m.synapse = !strcmp(protocol, "synapse");
     CU_ASSERT_FATAL(rig_open(&rig, HWS, 1, "protocol", protocol, "cache", "1KiB", "line", "32", "ways", ways, NULL) ==
         0);
-    for (int i = 0; i < 60000; i++) {
+    for (int i = 0; i < 60000 / TEST_SHARE; i++) {
         int hw = (int)rig_random(&seed, HWS), write = !rig_random(&seed, 3);
         /* a part that all share, a part for each */
         uint64_t line =

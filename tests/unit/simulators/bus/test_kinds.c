@@ -163,7 +163,7 @@ static unsigned block_of_groups(struct rig *rig, struct model *m, uint64_t *seed
 /* @hits: now and then one line is used so often, without a miss, that stamps run far ahead */
 static void run_blocks(const char *cache, const char *ways, int hits)
 {
-    enum { BLOCKS = 6000 };
+    enum { BLOCKS = 6000 / TEST_SHARE };
     static struct model m;
     struct rig rig;
     uint64_t seed = 815, last, references = 0;

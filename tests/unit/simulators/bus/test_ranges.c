@@ -11,7 +11,7 @@
 #include "rig.h"
 #include "run_suite.h"
 
-enum { REFS = 4, BLOCKS = 24, EVENTS = 1200 / TEST_SHARE };
+enum { REFS = 4, BLOCKS = 24, EVENTS = 1200 / (TEST_SHARE > 4 ? 4 : TEST_SHARE) };
 
 struct shape {
     unsigned hws;

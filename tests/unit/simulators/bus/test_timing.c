@@ -242,7 +242,7 @@ static void test_list_scheduling(void)
 /* First come, first served by the times of requests alone, against the arbiter that looks at everybody. */
 static void test_in_order(void)
 {
-    enum { HWS = 6, REQUESTS = 200000 };
+    enum { HWS = 6, REQUESTS = 200000 / TEST_SHARE };
     struct calendar fast, slow;
     uint64_t seed = 17, now = 0, settled = 0;
     CU_ASSERT_FATAL(peet__bus_calendar_init(&fast, ARBITRATION_FCFS, HWS, 1000, 0) == 0);

@@ -96,7 +96,7 @@ static void test_fast_is_slow(void)
         fast.env.reports = slow.env.reports = i % 2 ? ~0u : 0;
         CU_ASSERT_FATAL(!memrig_open(&fast, CORES) && !memrig_open(&slow, CORES));
         slow.memory->fast = 0; /* the way of a miss for everything */
-        for (unsigned n = 0; n < 40000; n++) {
+        for (unsigned n = 0; n < 40000 / TEST_SHARE; n++) {
             struct step s = step(&seed, CORES, 0, clock);
             struct x86_access access = {.address = s.address,
                 .size_bytes = 8,
@@ -171,7 +171,7 @@ static void test_reports_add_up(void)
         CU_ASSERT_EQUAL(rig.nlevels, 1u + rig.memory->has_l2 + rig.memory->has_l3);
         CU_ASSERT_STRING_EQUAL(rig.levels[0].name, "L1D");
         CU_ASSERT_EQUAL(rig.levels[0].size_bytes, rig.config.l1d_bytes);
-        for (unsigned n = 0; n < 30000; n++) {
+        for (unsigned n = 0; n < 30000 / TEST_SHARE; n++) {
             struct step s = step(&seed, CORES, 1, clock);
 
             memrig_access(&rig, s.core, s.address, 8, s.kind, s.now);
@@ -299,7 +299,7 @@ static void test_conflicts(void)
     for (unsigned level = 1; level < 4; level++)
         full[level].size = 4u << 2 * level;
     CU_ASSERT_FATAL(!memrig_open(&rig, 1));
-    for (unsigned i = 0; i < 60000; i++) {
+    for (unsigned i = 0; i < 60000 / TEST_SHARE; i++) {
         uint64_t line;
 
         at = memrig_random(&seed, 4) ? at + 1 : memrig_random(&seed, 700); /* walks, and lines of the same set */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long random tests are. */
+#ifndef PEET_TEST_SHARE_H
+#define PEET_TEST_SHARE_H
+
+/* Long random tests are so many times shorter in a sanitized build: each step costs several times as much there, and
+ * what is compared has been compared at full length in the release build.  ./dev nightly sanitized sets it to 1.
+ * A test that also demands that rare cases have come up is
+ * shorter by less. */
+#ifndef TEST_SHARE
+#ifdef PEET_SANITIZED
+#define TEST_SHARE 12
+#else
+#define TEST_SHARE 1
+#endif
+#endif
+
+#endif
