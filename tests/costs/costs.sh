@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # costs.sh SOURCE PROCESSORS FLAGS...: what every instruction of a program costs by `peet costs`, held against llvm-mca's tables for the
-# disassembly of the same source compiled with the same flags and no pass, on each of the processors.  One binary for all.
+# disassembly of the same source compiled with the same flags and no pass, on each of the processors (on those after a bar only with
+# PEET_THOROUGH).  One binary for all.
 . "$(dirname "$0")/../tools/common.sh"
 source=$1 processors=$2
 shift 2
+[ -n "${PEET_THOROUGH:-}" ] || processors=${processors%%|*}
+processors=${processors/|/ }
 command -v llvm-mca-22 >/dev/null && command -v llvm-objdump-22 >/dev/null || skip "llvm-mca-22 or llvm-objdump-22 is not installed"
 compilers_for "$source"
 "$peet_cc" "$@" -w -o "$work/recorded" "$source" -lm || fail "peetcc ended with status $?"

@@ -19,7 +19,7 @@ for run in $(seq 1 20); do
     1) extra=(--observe counts) ;;
     2) extra=(--observe "$PEET_TOOLS/tally.so" --observe counts,blocks=on) limit=2000 ;;
     3) in=$0 limit=16384 ;;
-    4) (for ((i = 0; i < 300000; i++)); do :; done) & ;; # company on the processor
+    4) (for ((i = 0; i < 60000; i++)); do :; done) & ;; # company on the processor
     esac
     out=$deep/out
     [ $((run % 2)) = 0 ] && out=$work/o$run

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # order.sh FOLDER [all]: every instruction of every library that a program calls, address by address in their order, against executing
-# the same program one instruction at a time; a few programs or all that do not allocate, which is done otherwise when nothing is recorded.
+# the same program one instruction at a time; a few programs or (all, or PEET_THOROUGH) all that do not allocate, which is done otherwise when nothing is recorded.
 . "$(dirname "$0")/lib.sh"
 # Both take the same variants: without this the recorded one's are pinned.
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL
 must "$PEET_PLAIN_CC" -shared -fPIC -O2 -Wall -Werror -I"$PEET_PREFIX/include" -o order.so "$programs/order.c"
-several="mathematics texts c-calendars c-copies"
-[ "${2:-}" != all ] || several+=" c-powers c-trigonometry c-hyperbolic c-rounding c-complex_numbers c-long_doubles c-integers_as_text
+several="mathematics texts c-copies"
+[ "${2:-}${PEET_THOROUGH:+all}" = "" ] || several+=" c-calendars c-powers c-trigonometry c-hyperbolic c-rounding c-complex_numbers c-long_doubles c-integers_as_text
     c-reals_as_text c-text_as_numbers c-searches c-comparisons c-wide_text c-random_numbers cpp-numbers_to_chars"
 for program in $several; do
     build $program

@@ -39,7 +39,7 @@ static void test_refused_combinations(void)
     refused("protocol", "berkeley", "write", "through", "write=through");
     refused("protocol", "through", "write", "back", "write=back");
     refused("protocol", "dragon", "allocate", "no", "allocate=no");
-    refused("protocol", "mosi", "ways", "1", "protocol=mosi");
+    refused("protocol", "moosi", "ways", "1", "protocol=moosi");
     refused("cpi", "-1", "ways", "1", "cpi");
     refused("bus_width_bytes", "0", "ways", "1", "bus_width_bytes");
     refused("window_cycles", "0", "ways", "1", "window_cycles");

@@ -39,7 +39,7 @@ void *__wrap_realloc(void *old, size_t bytes)
 static void stream(struct rig *rig)
 {
     uint64_t seed = 42;
-    for (unsigned i = 0; i < 4000 / TEST_SHARE; i++) {
+    for (unsigned i = 0; i < 1500 / (TEST_SHARE > 4 ? 4 : TEST_SHARE); i++) {
         unsigned hw = (unsigned)rig_random(&seed, 3);
         uint64_t address = rig_random(&seed, 50) << rig_random(&seed, 20);
         rig_random(&seed, 3) ? rig_read(rig, hw, address, 8) : rig_write(rig, hw, address, 8);
