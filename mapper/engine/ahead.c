@@ -60,10 +60,13 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
     core->leash_runs = LEASH_RUNS;
     if (core->clock < until) { /* hits, as before */
         map->current = hw;
+        map->going_back = 1;
         peet__map_take_direct(map, core, map->direct->ahead(map->machine->self, hw, core->clock, 0, until));
+        map->going_back = 0;
         map->current = current;
     }
     core->ahead = 0; /* all that it has done is final */
+    peet_program_direct_commit(map->program, hw);
     peet__map_rekey(map, hw + 1, core->clock);
     return 1;
 }
@@ -76,8 +79,10 @@ static int machine_goes_back(void *host, unsigned hw, uint64_t until)
 void peet__map_settle_ahead(struct peet_map *map)
 {
     for (unsigned hw = 0; map->runs_ahead && hw < map->ncores; hw++)
-        if (hw != map->current)
+        if (hw != map->current) {
             go_back(map, hw, moment(map, hw, map->acting));
+            peet_program_direct_commit(map->program, hw);
+        }
 }
 
 struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
@@ -105,7 +110,8 @@ static int all_take_back(const struct peet_map *map)
 
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
 {
-    if (map->ncores < 2 || !all_take_back(map) || map->supposed || !map->direct->ahead || !map->ops->undo)
+    if (map->ncores < 2 || !all_take_back(map) || map->supposed || !map->direct->ahead || !map->ops->undo ||
+        !peet_program_direct_commits(program))
         return;
     map->runs_ahead = 1;
     for (unsigned hw = 0; hw < map->ncores; hw++)

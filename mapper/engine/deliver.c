@@ -195,6 +195,8 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
         peet__map_wake(map, hw, map->now); /* idle up to now, then not ready; then it looks for work */
     if (cycles > core->clock && !core->is_idle) {
         core->stalled += cycles - core->clock;
+        if (map->runs_ahead)
+            peet_program_direct_later(map->program, hw, cycles - core->clock);
         core->clock = cycles;
         peet__map_rekey(map, hw + 1, cycles);
     }

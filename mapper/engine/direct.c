@@ -92,8 +92,11 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
     for (unsigned i = 0; !err && i < map->nblock_observers; i++)
         err = peet_program_add_observer(program, map->block_observers[i]->module->observed,
             map->block_observers[i]->self);
+    if (!err)
+        err = peet_program_direct_contexts(program, map->ncores);
     if (!err) {
         map->direct = machine->direct;
+        map->program = program;
         if (notes_free(map))
             peet_program_direct_notes(program, noted, map);
         peet__map_ahead_init(map, program);
@@ -140,6 +143,7 @@ int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, stru
     run->instructions = 0;
     run->context = core->context->number;
     run->runs_ahead = map->runs_ahead;
+    run->repeats = map->going_back;
     run->hw = map->current;
     run->waits = 0;
     any = map->ops->direct(map->source, core->context->source, run, one, shown, map);
@@ -184,6 +188,8 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times, 
 
 void peet__map_settle_direct(struct peet_map *map)
 {
+    for (unsigned hw = 0; map->runs_ahead && hw < map->ncores; hw++)
+        peet_program_direct_commit(map->program, hw);
     if (map->direct)
         map->ops->executed(map->source, executed, map);
 }

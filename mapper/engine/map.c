@@ -375,6 +375,8 @@ static void act(struct peet_map *map, unsigned hw)
             break;
         map->acting = core->clock;
         core->ahead = 0; /* all that it has done is final now */
+        if (map->runs_ahead)
+            peet_program_direct_commit(map->program, hw);
         if (core->context->batch != core->context->batch_end) {
             budget -= (int)peet__map_run_batch(map, hw, core, preempting ? 0 : limit);
             continue;

@@ -225,7 +225,8 @@ struct peet_map {
     const struct peet_direct *direct; /* of the machine, if its blocks may be taken without it; NULL: they may not */
     uint64_t until;                   /* the limit of the hardware context that acts; 0: block by block */
     uint64_t acting;                  /* its clock when it began what it does */
-    uint8_t runs_ahead;               /* ahead.c */
+    uint8_t runs_ahead, going_back;   /* ahead.c */
+    struct peet_program *program;     /* with `direct`: whose machine code that is */
     uint64_t direct_instructions;     /* just now */
 
     struct peet_map_module *machine;

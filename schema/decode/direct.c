@@ -104,7 +104,7 @@ static int go_on_waiting(struct peet_decode_state *s, const uint64_t **inout_at,
 static void give(struct peet_decode_state *s, struct peet_direct_run *run, peet_decode_sink *sink, void *arg,
     const struct peet_block_event *event)
 {
-    peet__direct_ends(s->program->direct, run, run->time);
+    peet__direct_ends(s->program->direct, run, run->time, 1);
     sink(arg, run, event);
     peet__direct_begins(s->program->direct, run);
 }
@@ -151,6 +151,8 @@ static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct 
     run->mark.writes = run->writes;
     run->log = run->log_begin;
     run->final = 0;
+    if (s->counted != NULL)
+        peet__direct_marked(s->program->direct, run, NULL, 0);
 }
 
 /* The block before which the machine was asked is over, in code that goes on after it. */
@@ -166,6 +168,10 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     run->mark.reads = run->reads + block_reads, run->mark.writes = run->writes + block_writes;
     run->log = run->log_begin;
     run->final = run->limit == 0; /* the code is left at once */
+    if (s->counted != NULL) {
+        const struct peet__function *const f = s->mark.function;
+        peet__direct_marked(s->program->direct, run, f, (uint32_t)run->other - f->blocks[0].id);
+    }
 }
 
 /* Is a tail still to come, for all that the next word says?  A record that says where it is says that none was
@@ -226,6 +232,8 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     }
     set_place(s, &s->mark);
     *cursor = s->mark.at;
+    if (s->counted != NULL)
+        peet__direct_undone(s->program->direct, s->counted);
 }
 
 /* Is a loop's record at hand?  Its iterations are better taken together. */
@@ -244,12 +252,16 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
 {
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
-    uint64_t values[ITERATION_VALUES], n;
+    uint64_t values[ITERATION_VALUES], n, began;
     if (run->table->turns == NULL || c->strides == NULL || c->nvalues > ITERATION_VALUES ||
         !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
         return 0;
     peet__decode_values(s, c, values);
+    if (!peet__direct_counts_ahead(run, s->function, (uint32_t)s->last, values))
+        return 0;
+    began = run->time;
     n = run->table->turns(run, block, values, c->strides, s->loop_left);
+    peet__direct_count_ahead(run, s->function, (uint32_t)s->last, began, n);
     for (uint32_t k = 0; k < c->nupdates; k++)
         s->regs[c->updates[k].reg] += c->steps[k].disp * n;
     s->loop_left -= n;
@@ -266,6 +278,7 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     static const int64_t strides[ITERATION_VALUES];
     const struct place begin = place_of(s, *cursor);
     uint64_t regs[PEET__SLOT];
+    const uint64_t began = run->time;
     struct peet_block_event event;
     int is_abstract = 0;
     if (run->table->turns == NULL || s->function == NULL)
@@ -273,7 +286,9 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     peet__copy_regs(regs, s->regs);
     if (peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
         event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= ITERATION_VALUES &&
+        peet__direct_counts_ahead(run, s->function, event.block->index, event.values) &&
         run->table->turns(run, event.block, event.values, strides, 1) != 0) {
+        peet__direct_count_ahead(run, s->function, event.block->index, began, 1);
         run->instructions += event.block->ninsns;
         ++*peet__direct_taken(s->function->direct, event.block->index);
         return 1;
@@ -297,6 +312,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         s->program->direct->shown_arg = arg;
         run->table = &s->program->direct->table;
         peet__direct_begins(s->program->direct, run);
+        s->counted = ahead ? peet__direct_hw_of(s->program->direct, run) : NULL;
     }
     if (ahead && s->waiting != NULL)
         any = go_on_waiting(s, cursor, end, run);
@@ -349,11 +365,11 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         any = 1;
         run->final = 1;
     }
-    if (s->program->direct != NULL)
-        peet__direct_ends(s->program->direct, run, run->time);
     if (ahead && run->final) { /* nothing has been done ahead of others */
         mark(s, *cursor, run);
         run->final = 1;
     }
+    if (s->program->direct != NULL)
+        peet__direct_ends(s->program->direct, run, run->time, run->final != 0);
     return any;
 }

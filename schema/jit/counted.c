@@ -28,72 +28,6 @@ void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_bl
     c->stops = (uint8_t)(peet_block_leaves(block) || is_tail_jump(block));
 }
 
-void peet__direct_report(struct peet_direct_run *run)
-{
-    const struct peet__direct *const d = peet__direct_of(run);
-    if (d->table.unreported != NULL && *d->table.unreported != 0)
-        d->ops->report(d->self);
-    for (uint32_t o = 0; o < d->nobservers; o++)
-        if (d->observers[o].ops->settled != NULL)
-            d->observers[o].ops->settled(d->observers[o].self, run->hw);
-}
-
-static int is_unreported(const struct peet__direct *d)
-{
-    return d->table.unreported != NULL && *d->table.unreported != 0;
-}
-
-/* Several look on, or something is to be reported after that. */
-static __attribute__((noinline)) void show_and_report(struct peet_direct_run *run, const struct peet__direct *d,
-    const struct peet__direct_counted_site *site, uint64_t now)
-{
-    uint64_t unsettled = 0;
-    for (uint32_t o = 0; o < d->nobservers; o++) {
-        const struct peet_direct_counted *const c = peet__direct_counted_of(site->watches[o]);
-        if (c == NULL) {
-            unsettled = 1; /* what it waits for is not known here */
-            continue;
-        }
-        d->observers[o].ops->shown(d->observers[o].self, run->hw, &site->event, run->previous, now);
-        c->sums->stop = 0;
-        unsettled |= c->sums->unsettled;
-    }
-    if (unsettled != 0 || is_unreported(d))
-        peet__direct_report(run);
-}
-
-void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
-{
-    const struct peet__direct *const d = peet__direct_of(run);
-    const uint64_t now = d->clock + (run->began >> d->table.clock_shift);
-    site->event.context = run->context;
-    site->event.turns = iterations;
-    if (__builtin_expect(site->only == NULL || site->only->sums->unsettled != 0 || is_unreported(d), 0)) {
-        show_and_report(run, d, site, now);
-        return;
-    }
-    site->only->sums->stop = 0;
-    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous, now);
-}
-
-void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
-{
-    run->previous = NULL;
-    d->clock = d->nobservers != 0 && d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
-    for (uint32_t o = 0; o < d->nobservers; o++)
-        if (d->observers[o].ops->begins != NULL)
-            d->observers[o].ops->begins(d->observers[o].self, run->hw);
-}
-
-void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time)
-{
-    peet__direct_report(run);
-    for (uint32_t o = 0; o < d->nobservers; o++)
-        if (d->observers[o].ops->ends != NULL && d->ops->clock != NULL)
-            d->observers[o].ops->ends(d->observers[o].self, run->hw, run->previous,
-                d->ops->clock(d->self, run->hw, time));
-}
-
 #ifdef __x86_64__
 
 static struct peet_direct_counted *counted_of(const struct emitter *m, uint32_t index, uint32_t observer)
@@ -133,16 +67,22 @@ static void in_cycles(const struct emitter *m, struct peet__emit *e)
     }
 }
 
-void peet__direct_count_from(struct emitter *m, uint32_t index)
+static void begin_here(struct peet__emit *e)
+{
+    load(e, RAX, RBX, RUN(bound));
+    CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
+    store(e, RAX, RBX, RUN(began));
+}
+
+void peet__direct_count_from(struct emitter *m, uint32_t index, int waits)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t *const unreported = m->direct->table.unreported;
     int always;
     if (!is_counted(m, index, &always))
         return;
-    load(e, RAX, RBX, RUN(bound));
-    CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
-    store(e, RAX, RBX, RUN(began));
+    if (waits || !m->direct->table.whole_cycles)
+        begin_here(e);
     if (unreported == NULL)
         return;
     if (always)
@@ -176,6 +116,8 @@ static void add_up(struct emitter *m, struct peet_direct_counted *c, int is_loop
         constant(e, RAX, 1);
         store(e, RAX, RSI, offsetof(struct peet_direct_sums, stop));
     }
+    if (m->direct->table.whole_cycles) /* executions are counted, and what they wait (commit.c) */
+        return;
     constant(e, RSI, (uint64_t)(uintptr_t)&c->cycles);
     load(e, RAX, RBX, RUN(began));
     in_cycles(m, e);
@@ -188,7 +130,7 @@ static void add_up(struct emitter *m, struct peet_direct_counted *c, int is_loop
     memory(e, 0x01, RAX, RSI, 0); /* add [rsi], rax */
 }
 
-static void show(struct emitter *m, uint32_t index, int is_loop)
+static void show(struct emitter *m, uint32_t index, int is_loop, int waits)
 {
     struct peet__emit *const e = &m->e;
     struct peet__direct_counted_site *const site = &m->compiled->sites[index];
@@ -196,6 +138,8 @@ static void show(struct emitter *m, uint32_t index, int is_loop)
         .event = {.block = &m->f->blocks[index], .strides = m->f->code[index].strides},
         .only = m->direct->nobservers == 1 ? counted_of(m, index, 0) : NULL,
         .watches = &m->compiled->watches[(size_t)index * m->direct->nobservers]};
+    if (!waits && m->direct->table.whole_cycles) /* it has not begun before */
+        begin_here(e);
     constant(e, RSI, (uint64_t)(uintptr_t)site);
     if (is_loop)
         load(e, RDX, RBX, RUN(turns));
@@ -204,19 +148,20 @@ static void show(struct emitter *m, uint32_t index, int is_loop)
     call(e, m->show);
 }
 
-void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, uint64_t time)
+void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, int waits, uint64_t time)
 {
     struct peet__emit *const e = &m->e;
     int always;
     if (!is_counted(m, index, &always))
         return;
     if (always)
-        show(m, index, is_loop);
+        show(m, index, is_loop, waits);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         if (!always && counted_of(m, index, o) != NULL) {
             struct stub *const c = if_set(m, &counted_of(m, index, o)->sums->stop, STUB_SHOW);
             c->index = index;
             c->probe = (uint8_t)is_loop;
+            c->argument = (uint32_t)waits;
         }
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         if (counted_of(m, index, o) != NULL)
@@ -229,7 +174,7 @@ void peet__direct_emit_show(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
     if (c->why == STUB_SHOW)
-        show(m, c->index, c->probe);
+        show(m, c->index, c->probe, (int)c->argument);
     else
         call(e, m->report);
     jump(e, e->run + (c->back - e->write));

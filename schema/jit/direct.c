@@ -27,6 +27,7 @@ static void free_direct(struct peet_program *p)
     peet__chunks_free(&p->direct->chunks);
     peet__direct_trees_free(p->direct);
 #endif
+    peet__direct_commit_free(p->direct);
     free(p->direct);
     p->direct = NULL;
 }
@@ -66,12 +67,12 @@ void peet_program_direct_notes(struct peet_program *p, peet_decode_noted *fn, vo
 uint64_t peet__direct_notes(struct peet_direct_run *run)
 {
     struct peet__direct *const direct = peet__direct_of(run);
-    while (direct->noted != NULL && run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
+    while (direct->noted != NULL && !peet__direct_defers(run) && run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
         const uint32_t nargs = PEET_RAW_NARGS(*run->at);
         const uint64_t *const behind = run->at + 1 + nargs;
         if (behind >= run->end) /* it may be one whose answer somebody waits for: these come last */
             break;
-        peet__direct_ends(direct, run, run->time);
+        peet__direct_ends(direct, run, run->time, 1);
         const int done = direct->noted(direct->noted_host, run, PEET_RAW_TYPE(*run->at), nargs, run->at + 1);
         peet__direct_begins(direct, run);
         if (!done)
@@ -165,9 +166,9 @@ static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, i
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
-    peet__direct_see(m, index, tail);
+    peet__direct_see(m, index, w->d.nlooks != 0, tail);
     peet__direct_emit_probes(m, w, tail);
-    peet__direct_count(m, index, 0, w->d.time);
+    peet__direct_count(m, index, 0, w->d.nlooks != 0, w->d.time);
     peet__direct_tally(m, index);
     if (m->direct->table.logged) {
         add_to_memory(e, RBX, RUN(reads), (int32_t)w->d.reads);
@@ -243,7 +244,7 @@ static int emit_loop(struct emitter *m, struct requested *w)
     const uint32_t index = w->index;
     const struct peet__block *c = &m->f->code[index];
     const int counted = w->d.nlooks == 0 || peet__direct_watchers(m, index) == 0; /* else loop_and_show() does it */
-    peet__direct_count_from(m, index);
+    peet__direct_count_from(m, index, 1);
     if (w->d.nlooks == 0)
         peet__direct_see_iterations(m, index);
     emit_iterations(m, c);
@@ -267,7 +268,7 @@ static int emit_loop(struct emitter *m, struct requested *w)
             call_loop(m, w);
         }
     }
-    peet__direct_count(m, index, 1, 0);
+    peet__direct_count(m, index, 1, 1, 0);
     load(e, RAX, RBX, RUN(turns));
     multiply(m, m->f->blocks[index].ninsns);
     CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
@@ -328,7 +329,7 @@ static struct requested *ask(struct emitter *m, uint32_t index)
     uint64_t values[MOST];
     *w = (struct requested){.index = index};
     if (peet__direct_request(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 ||
-        peet__direct_ask_observers(m, index, values) != 0)
+        peet__direct_ask_observers(m->direct, m->compiled, m->f, index, values, w->d.time) != 0)
         return NULL;
     m->nrequested++;
     return w;
@@ -488,6 +489,7 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
         (compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) == NULL ||
         (compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) == NULL ||
         (compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL ||
+        (compiled->asked = peet__own(f, f->nall, sizeof *compiled->asked)) == NULL ||
         (compiled->sites = peet__own(f, f->nall, sizeof *compiled->sites)) == NULL)
         return NULL;
     compiled->table = table + f->nsegments;

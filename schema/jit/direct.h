@@ -43,6 +43,7 @@ struct peet__direct_function {
     uint64_t *told;     /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches;      /* by index and observer: that the code goes by; NULL: none */
     struct peet__direct_counted_site *sites; /* by index */
+    uint8_t *asked;                          /* by index: watches are known */
     uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
     const void **begin;       /* by index: a block's code; NULL: none */
     const void **body;        /* the same after what it does for the padding before it; NULL: none */
@@ -118,9 +119,19 @@ struct peet__direct {
     struct {
         const struct peet_direct_observer *ops;
         void *self;
+        struct peet_direct_sums *sums; /* NULL: nothing is counted for it */
     } observers[PEET__DIRECT_OBSERVERS];
     uint32_t nobservers;
-    uint64_t clock; /* with observers: that of the hardware context at its run's time 0, in cycles */
+    /* commit.c: */
+    uint8_t tells;   /* some of them are told of what is counted, */
+    uint8_t commits; /* and may be told when it is final */
+    uint32_t nhws;
+    struct peet__direct_hw *hws, *live; /* with observers: by hardware context; whose sums are counted now */
+    struct {
+        int (*other)(struct peet_direct_run *run, uint32_t block_id);
+        struct peet_direct_miss (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
+        int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t iterations, const int64_t *strides);
+    } machine; /* its own, if what is waited in them is counted */
     /* the machine's */
     int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t iterations, const int64_t *strides);
     /* with observers: the loop that goes round, NULL: nobody wants to see it; its values, and who shows it */
@@ -151,23 +162,48 @@ int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site
 
 /* counted.c */
 /** peet__direct_show() - so many iterations of a loop, or one execution, that began at run->began, are shown to
- * observers; then what the machine has to report of it is reported */
-void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
+ * observers; then what the machine has to report of it is reported.  Returns: whether the run's limit is 0 now */
+int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
 /** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
 void peet__direct_report(struct peet_direct_run *run);
 /** peet__direct_begins(), peet__direct_ends() - machine code begins to execute blocks, or ends to: observers for whom
- * blocks are counted are told.  @time: the run's */
+ * blocks are counted are told.  @time: the run's.  @is_final: nothing of it will be undone */
 void peet__direct_begin_counting(struct peet__direct *direct, struct peet_direct_run *run);
-void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time);
+void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time, int is_final);
+/** peet__direct_counted_by() - what is counted of a block for an observer, or NULL */
+struct peet_direct_counted *peet__direct_counted_by(const struct peet__direct *direct,
+    const struct peet__function *function, uint32_t index, uint32_t observer);
+/** peet__direct_hw_of() - what is counted of the run's hardware context; NULL: nothing */
+struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *direct, const struct peet_direct_run *run);
+/** peet__direct_marked() - the run marks: all up to here is final.  @function, @index: so is this block, which comes next
+ * and is not counted yet; NULL: none */
+void peet__direct_marked(struct peet__direct *direct, struct peet_direct_run *run,
+    const struct peet__function *function, uint32_t index);
+/** peet__direct_undone() - the hardware context is where it marked last */
+void peet__direct_undone(struct peet__direct *direct, struct peet__direct_hw *hw);
+/** peet__direct_defers() - may what observers are told of the run be undone? */
+int peet__direct_defers(const struct peet_direct_run *run);
+/** peet__direct_counts_ahead() - the block or loop is to be taken without code.  Returns: whether no observer wants to
+ * see it */
+int peet__direct_counts_ahead(struct peet_direct_run *run, struct peet__function *function, uint32_t index,
+    const uint64_t *values);
+/** peet__direct_count_ahead() - so many executions have been taken since run->time was @began */
+void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function *function, uint32_t index,
+    uint64_t began, uint64_t executions);
+void peet__direct_commit_free(struct peet__direct *direct);
+/** watch.c: what observers want of a block; @time: it takes without waiting.  Returns: 0, or -1: to see it */
+int peet__direct_ask_observers(struct peet__direct *direct, struct peet__direct_function *compiled,
+    const struct peet__function *function, uint32_t index, const uint64_t *values, uint64_t time);
 static inline void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run)
 {
     if (direct->nobservers != 0)
         peet__direct_begin_counting(direct, run);
 }
-static inline void peet__direct_ends(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time)
+static inline void peet__direct_ends(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time,
+    int is_final)
 {
     if (direct->nobservers != 0)
-        peet__direct_end_counting(direct, run, time);
+        peet__direct_end_counting(direct, run, time, is_final);
 }
 
 /* probes.c */

@@ -181,18 +181,18 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
 /* counted.c */
 /** Sets when executions of a block are shown. */
 void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block, int is_trace);
-/** The first thing of a block or loop: counting begins with its time. */
-void peet__direct_count_from(struct emitter *m, uint32_t index);
+/** The first thing of a block or loop: counting begins with its time.  @waits: time may go by before it is counted */
+void peet__direct_count_from(struct emitter *m, uint32_t index, int waits);
 /** The execution, or run.turns iterations of a loop, cannot be refused any more; no register has moved.  It is shown if
  * that is due, and counted.  @time: the block's, which is to go by; 0 for a loop, whose time has gone by */
-void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, uint64_t time);
+void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, int waits, uint64_t time);
 /** The out-of-line stub of a STUB_SHOW or STUB_REPORT. */
 void peet__direct_emit_show(struct emitter *m, const struct stub *c);
 
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as
- * in struct stub */
-void peet__direct_see(struct emitter *m, uint32_t index, int32_t tail);
+ * in struct stub; @waits: as in peet__direct_count_from() */
+void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail);
 /** May iterations of the loop be executed without being shown to any observer? */
 int peet__direct_can_see_iterations(const struct emitter *m, uint32_t index);
 /** May they be taken?  The first thing of a loop without probes. */
@@ -201,8 +201,6 @@ void peet__direct_see_iterations(struct emitter *m, uint32_t index);
 void peet__direct_tally(struct emitter *m, uint32_t index);
 /** The out-of-line stub of a STUB_ASK, up to the answer, which is 0 in the flags. */
 void peet__direct_emit_ask(struct emitter *m, const struct stub *c);
-/** What observers want of a block.  Returns: 0, or -1: to see it */
-int peet__direct_ask_observers(struct emitter *m, uint32_t index, const uint64_t *values);
 /** Which observers see iterations of the block?  A bit each. */
 uint32_t peet__direct_watchers(const struct emitter *m, uint32_t index);
 /** What observers of the loop are to see. */

@@ -19,6 +19,17 @@ int peet_program_set_direct(struct peet_program *program, const struct peet_dire
  * are too many */
 int peet_program_add_observer(struct peet_program *program, const struct peet_direct_observer *ops, void *self);
 
+/** peet_program_direct_contexts() - so many hardware contexts; after all observers have been added.  Returns: 0, or
+ * PEET_ENOMEM */
+int peet_program_direct_contexts(struct peet_program *program, unsigned n);
+/** peet_program_direct_commits() - can observers be told what is final while hardware contexts run ahead of each other? */
+int peet_program_direct_commits(const struct peet_program *program);
+/** peet_program_direct_commit() - all that the hardware context has done is final: observers are told */
+void peet_program_direct_commit(struct peet_program *program, unsigned hw);
+/** peet_program_direct_later() - all that it has done since its mark happens so many cycles later, because the block
+ * before waits for so much longer */
+void peet_program_direct_later(struct peet_program *program, unsigned hw, uint64_t cycles);
+
 /** peet_program_direct_host() - table.go_back, and its first argument */
 void peet_program_direct_host(struct peet_program *program, int (*go_back)(void *host, unsigned hw, uint64_t until),
     void *host);

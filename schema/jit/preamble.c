@@ -152,15 +152,22 @@ static void call_miss(struct peet__emit *e, const struct peet_direct_table *tabl
     byte(e, 0xc3);
 }
 
-/* A function that changes nothing of the run; its other arguments are in their registers.  Returns: where this
- * begins */
-static size_t write_observed(struct peet__emit *e, const void *function)
+/* A function that changes nothing of the run, but for its limit if it returns anything but 0 (and @may_end); its other
+ * arguments are in their registers.  Returns: where this begins */
+static size_t write_observed(struct peet__emit *e, const void *function, int may_end)
 {
     const size_t begin = (size_t)(e->at - e->write);
     store(e, RDI, RBX, RUN(last));
     CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
     constant(e, RAX, (uint64_t)(uintptr_t)function);
     CODE(e, "\xff\xd0\x48\x83\xc4\x08"); /* call rax; add rsp, 8 */
+    if (may_end) {
+        CODE(e, "\x85\xc0"); /* test eax, eax */
+        uint8_t *const goes_on = jump_ahead(e, IF_EQUAL);
+        store_time(e);
+        reload(e);
+        aim(e, goes_on);
+    }
     load_run(e);
     load(e, RDI, RBX, RUN(last));
     byte(e, 0xc3);
@@ -237,8 +244,8 @@ struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__d
     load(e, RDI, RBX, RUN(last));
     CODE(e, "\x85\xc0\xc3");
 
-    p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show); /* rsi site, rdx iterations */
-    p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report);
+    p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1); /* rsi site, rdx iterations */
+    p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report, 0);
     return p;
 }
 _Static_assert(sizeof(struct peet__direct_sync) == 16 && offsetof(struct peet_direct_table, done) < 128,

@@ -242,6 +242,10 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         is_long |= w->d.looks[k].span > 1;
     }
+    if (m->direct->tells) {
+        constant(e, RAX, (uint64_t)(uintptr_t)&m->compiled->watches[w->index * m->direct->nobservers]);
+        store(e, RAX, RBX, RUN(missing));
+    }
     if (is_long && m->direct->ops->cut != NULL && !m->direct->table.logged)
         cut = peet__direct_call_straddle(m, w);
     if (m->direct->table.logged) {
@@ -307,6 +311,10 @@ void peet__direct_emit_miss(struct emitter *m, const struct stub *c)
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * c->probe));
         byte(e, 0x58 | RAX); /* pop rax */
+    }
+    if (m->direct->tells) { /* rax is the line */
+        constant(e, RDX, (uint64_t)(uintptr_t)&m->compiled->watches[w->index * m->direct->nobservers]);
+        store(e, RDX, RBX, RUN(missing));
     }
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, probe->site);

@@ -74,7 +74,7 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
     struct peet__direct *const direct = peet__direct_of(run);
     uint64_t values[8];
     peet__range_values(at[r->first], r->kind == PEET__RANGE_TWO, at[r->second], at[4], values);
-    peet__direct_ends(direct, run, run->began);
+    peet__direct_ends(direct, run, run->began, 1);
     if (!is_hit)
         direct->table.range(run, r->block, values);
     if (direct->nobservers != 0) {
@@ -91,6 +91,8 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
     const int looks = direct->table.range_looks;
     const uint64_t *at = run->at;
     uint64_t instructions = 0;
+    if (peet__direct_defers(run)) /* it comes as an event */
+        return 0;
     do {
         const uint64_t what = at[1], bytes = at[4], elements = bytes / 8 + bytes % 8;
         if (__builtin_expect(bytes != 0, 1)) {

@@ -51,8 +51,16 @@ uint8_t *peet__direct_call_straddle(struct emitter *m, const struct requested *w
 _Static_assert(sizeof(struct peet__direct_straddle) == 16, "the code knows this");
 
 /* Adds the time and stamps of the combination. At the limit or after it, r13 stays -1. */
-static void emit_straddle_costs(struct peet__emit *e, const struct peet_direct_cut *cut)
+static void emit_straddle_costs(struct peet__emit *e, const struct peet__direct *d, const struct peet__function *f,
+    uint32_t index, const struct peet_direct_cut *cut)
 {
+    for (uint32_t o = 0; d->table.whole_cycles && cut->time != 0 && o < d->nobservers; o++) {
+        struct peet_direct_counted *const c = peet__direct_counted_by(d, f, index, o);
+        if (c == NULL)
+            continue;
+        constant(e, RAX, (uint64_t)(uintptr_t)&c->cycles);
+        add_to_memory(e, RAX, 0, (int32_t)(cut->time >> d->table.clock_shift));
+    }
     if (cut->time != 0) {
         add_constant(e, R13, cut->time);
         uint8_t *const before = jump_ahead(e, IF_AT_LEAST);
@@ -70,9 +78,10 @@ static void emit_straddle_costs(struct peet__emit *e, const struct peet_direct_c
 
 /* Emits the function of one combination: it probes all lines of the block.  Returns: its run-time address;
  * NULL: there is no room */
-static const uint8_t *emit_straddle(struct peet__direct *d, const uint8_t *miss, const struct peet_direct_cut *cut)
+static const uint8_t *emit_straddle(struct peet__direct *d, const uint8_t *miss, const struct peet__function *f,
+    uint32_t index, const struct peet_direct_cut *cut)
 {
-    enum { STRADDLE_BYTES = 128, LINE_BYTES = 128 };
+    enum { STRADDLE_BYTES = 256, LINE_BYTES = 128 };
     struct {
         uint8_t *missing, *back;
     } lines[2 * PEET_DIRECT_LOOKS];
@@ -94,7 +103,7 @@ static const uint8_t *emit_straddle(struct peet__direct *d, const uint8_t *miss,
         lines[k].back = e->at;
         peet__direct_use(e, l->last, l->later);
     }
-    emit_straddle_costs(e, cut);
+    emit_straddle_costs(e, d, f, index, cut);
     CODE(e, "\x48\x83\xc4\x08\xc3"); /* add rsp, 8; ret */
     for (uint32_t k = 0; k < cut->nlines; k++) {
         aim(e, lines[k].missing);
@@ -140,7 +149,7 @@ int peet__direct_learn_straddle(struct peet_direct_run *run, uint32_t block_id)
         return 0;
     straddles->names = cut.names;
     place = place_of(straddles, cut.name);
-    if (place->to == NULL && (place->to = emit_straddle(d, f->direct->miss, &cut)) != NULL) {
+    if (place->to == NULL && (place->to = emit_straddle(d, f->direct->miss, f, index, &cut)) != NULL) {
         place->name = cut.name;
         straddles->n++;
     }

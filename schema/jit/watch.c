@@ -44,6 +44,17 @@ int peet_program_add_observer(struct peet_program *p, const struct peet_direct_o
     return 0;
 }
 
+/* Counted executions have taken their time, beside what was waited. */
+static void tell_cycles(const struct peet__direct *d, const struct peet__function *f, uint32_t index, uint64_t times)
+{
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_counted *const c =
+            peet__direct_counted_of(f->direct->watches[(size_t)index * d->nobservers + o]);
+        if (c != NULL)
+            c->cycles += times * c->each;
+    }
+}
+
 void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
 {
     struct peet__direct *const d = p->direct;
@@ -56,6 +67,7 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
             if (times == 0)
                 continue;
             f->direct->told[k] = taken;
+            tell_cycles(d, f, k, times);
             for (uint32_t o = 0; o < d->nobservers; o++)
                 if (d->observers[o].ops->executed != NULL && !is_watched(f->direct->watches[k * d->nobservers + o]))
                     d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
@@ -124,11 +136,11 @@ void peet__direct_emit_ask(struct emitter *m, const struct stub *c)
     constant(e, RSI, (uint64_t)(uintptr_t)c->site->watch); /* as before; flags stay */
 }
 
-void peet__direct_see(struct emitter *m, uint32_t index, int32_t tail)
+void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
-    peet__direct_count_from(m, index);
+    peet__direct_count_from(m, index, waits);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         if (!is_watched(watches[o]))
             continue;
@@ -191,11 +203,10 @@ void peet__direct_tally(struct emitter *m, uint32_t index)
         }
 }
 
-/* What observers want of a block.  Returns: 0, or -1: to see it */
-int peet__direct_ask_observers(struct emitter *m, uint32_t index, const uint64_t *values)
+int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_function *compiled,
+    const struct peet__function *f, uint32_t index, const uint64_t *values, uint64_t time)
 {
-    const struct peet__direct *const d = m->direct;
-    const struct peet_block *const block = &m->f->blocks[index];
+    const struct peet_block *const block = &f->blocks[index];
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_watch *w = NULL;
         if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 ||
@@ -207,12 +218,19 @@ int peet__direct_ask_observers(struct emitter *m, uint32_t index, const uint64_t
         if (w != NULL && w->counted != NULL) {
             if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
                 return -1;
-            peet__direct_when_shown(w->counted, block, m->f->trace);
+            peet__direct_when_shown(w->counted, block, f->trace);
+            w->counted->each = d->table.whole_cycles ? time >> d->table.clock_shift : 0;
+            if (d->observers[o].sums == NULL) { /* nothing has been counted so far */
+                d->observers[o].sums = w->counted->sums;
+                memset(w->counted->sums->of, 0, sizeof w->counted->sums->of);
+                w->counted->sums->stop = 1;
+            }
         } else if (w != NULL) {
-            w->taken = peet__direct_taken(m->compiled, index);
+            w->taken = peet__direct_taken(compiled, index);
         }
-        watches_of(m, index)[o] = w;
+        compiled->watches[(size_t)index * d->nobservers + o] = w;
     }
+    compiled->asked[index] = 1;
     return 0;
 }
 

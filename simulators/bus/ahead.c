@@ -29,9 +29,8 @@ static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
 int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
 {
     struct bus_ahead *a;
-    if (b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->watched ||
-        b->replacement == REPLACE_PLRU || b->calendar.arbitration != ARBITRATION_FCFS ||
-        !(a = calloc(1, sizeof *a + b->nhw * sizeof a->hw[0])))
+    if (b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->replacement == REPLACE_PLRU ||
+        b->calendar.arbitration != ARBITRATION_FCFS || !(a = calloc(1, sizeof *a + b->nhw * sizeof a->hw[0])))
         return -1;
     b->ahead = a;
     for (unsigned hw = 0; hw < b->nhw; hw++) {
@@ -52,6 +51,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
     *out = (struct peet_direct_table){.hint_mask = b->predictor_mask,
         .line_shift = b->line_shift,
         .clock_shift = CPI_SHIFT,
+        .whole_cycles = b->cpi % CPI_ONE == 0,
         .unreported = &b->nbuffered,
         .other = peet__bus_ahead_other,
         .loop = peet__bus_ahead_loop,
@@ -381,6 +381,13 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     }
 }
 
+static inline uint64_t touch(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
+    enum touch touch, uint64_t time)
+{
+    return b->watched ? peet__bus_touch_watched(b, c, line, sectors, bytes, touch, time)
+                      : b->touch(b, c, line, sectors, bytes, touch, time);
+}
+
 /* A reference that is no hit with permission, in its turn; @more: lines that those before it lie in, beyond one each.
  * Returns: the same with it */
 static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
@@ -401,9 +408,13 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
         }
     }
     w->touches = r->before + more;
+    if (b->watched) {
+        b->site.block = k->block;
+        peet__bus_at(b, r->ref, address, r->bytes);
+    }
     if (offset + r->bytes <= b->line_bytes && !r->twice) {
         w->touches++;
-        w->stall_cycles += b->touch(b, c, address >> b->line_shift, peet__bus_sectors(b, offset, r->bytes), r->bytes,
+        w->stall_cycles += touch(b, c, address >> b->line_shift, peet__bus_sectors(b, offset, r->bytes), r->bytes,
             r->permission_mask ? TOUCH_READ : TOUCH_WRITE, peet__bus_time_in(b, w, k->block->refs[r->ref].insn));
         return more;
     }
@@ -445,7 +456,11 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
             if (KEY_LINE(c->keys[f]) == line && c->used[f] > used) /* another probe's, which comes later */
                 used = c->used[f];
             c->stamp = stamp + r->ref;
-            w->stall_cycles += b->touch(b, c, line, peet__bus_sectors(b, address & (b->line_bytes - 1), r->bytes),
+            if (b->watched) {
+                b->site.block = k->block;
+                peet__bus_at(b, r->ref, address, r->bytes);
+            }
+            w->stall_cycles += touch(b, c, line, peet__bus_sectors(b, address & (b->line_bytes - 1), r->bytes),
                 r->bytes, r->permission_mask ? TOUCH_READ : TOUCH_WRITE,
                 w->start + (w->cpi_rest + r->at) / CPI_ONE + w->stall_cycles);
             f = c->predictor[line & b->predictor_mask];

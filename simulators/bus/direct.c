@@ -165,6 +165,7 @@ static int direct_table(void *self, struct peet_direct_table *out)
         .other = direct_other,
         .loop = b->watched ? loop_watched : direct_loop};
     out->clock_shift = CPI_SHIFT;
+    out->whole_cycles = b->cpi % CPI_ONE == 0;
     out->unreported = &b->nbuffered;
     out->range = direct_range;
     out->range_looks = 1;

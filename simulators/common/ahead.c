@@ -92,7 +92,8 @@ struct peet_sim_ahead *peet_sim_ahead_new(const struct peet_sim_ahead_machine *m
         c->ahead = a;
     }
     /* One processor alone goes back for nobody, and needs no log. */
-    *out_table = (struct peet_direct_table){.hint_mask = machine->hints_mask,
+    *out_table = (struct peet_direct_table){.whole_cycles = 1,
+        .hint_mask = machine->hints_mask,
         .line_shift = machine->line_shift,
         .other = other,
         .loop = loop,

@@ -6,6 +6,7 @@
 #include "graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { INSTRUCTIONS, CYCLES };
 
@@ -14,11 +15,17 @@ struct block {
     struct peet_direct_watch watch; /* with its guards, of which there are none */
 };
 
-struct graph_counted {
-    struct peet_direct_sums sums;
+/* What code counts on a hardware context. */
+struct hardware {
     const struct peet_function *function; /* of what is counted; NULL: nothing was shown since code began */
     uint32_t context;                     /* and whose */
-    uint32_t nblocks;
+    uint64_t booked[PEET_DIRECT_SUMS];    /* so much of the sums is known */
+};
+
+struct graph_counted {
+    struct peet_direct_sums sums;
+    struct hardware *hw;
+    uint32_t nhw, nblocks;
     struct block **blocks; /* by block id */
 };
 
@@ -34,6 +41,7 @@ void graph_counted_free(struct graph_counted *counted)
     for (uint32_t i = 0; i < counted->nblocks; i++)
         free(counted->blocks[i]);
     free(counted->blocks);
+    free(counted->hw);
     free(counted);
 }
 
@@ -58,47 +66,65 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
     return 0;
 }
 
-/** What was counted is the node's that runs there. */
-static void drain(struct graph *g)
+static struct hardware *hardware_of(struct graph *g, unsigned hw)
 {
     struct graph_counted *n = g->counted;
-    struct graph_context *c = n->function && !g->failed ? graph_context(g, n->context) : NULL;
+
+    return g->failed || graph_grow(g, &n->hw, &n->nhw, (size_t)hw + 1, sizeof(*n->hw)) ? NULL : &n->hw[hw];
+}
+
+/** What was counted is the node's that runs there. */
+static void drain(struct graph *g, struct hardware *h, const uint64_t *sums)
+{
+    struct graph_context *c = h->function ? graph_context(g, h->context) : NULL;
 
     if (c)
-        graph_add_code(g, c->node, n->function, n->sums.of[INSTRUCTIONS], n->sums.of[CYCLES]);
-    n->sums.of[INSTRUCTIONS] = n->sums.of[CYCLES] = 0;
+        graph_add_code(g, c->node, h->function, sums[INSTRUCTIONS] - h->booked[INSTRUCTIONS],
+            sums[CYCLES] - h->booked[CYCLES]);
+    memcpy(h->booked, sums, sizeof h->booked);
 }
 
 static void begins(void *self, unsigned hw)
 {
-    struct graph *g = self;
+    struct hardware *h = hardware_of(self, hw);
 
-    (void)hw;
-    g->counted->function = NULL;
-    g->counted->sums.stop = 1;
+    if (h)
+        *h = (struct hardware){0};
 }
 
 static void shown(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
-    uint64_t now)
+    uint64_t now, const uint64_t sums[PEET_DIRECT_SUMS])
 {
     struct graph *g = self;
+    struct hardware *h = hardware_of(g, hw);
     struct graph_context *c;
 
-    (void)hw, (void)previous, (void)now;
-    drain(g);
+    (void)previous, (void)now;
+    if (!h)
+        return;
+    drain(g, h, sums);
     if (g->failed || !(c = graph_context(g, event->context)))
         return;
     if (c->wait != PEET_ABSTRACT_NONE)
         graph_resume(g, c);
     graph_enter(g, c->node, event->block);
-    g->counted->context = event->context;
-    g->counted->function = event->block->function;
+    h->context = event->context;
+    h->function = event->block->function;
 }
 
-static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now)
+static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now,
+    const uint64_t sums[PEET_DIRECT_SUMS])
 {
-    (void)hw, (void)previous, (void)now;
-    drain(self);
+    struct hardware *h = hardware_of(self, hw);
+
+    (void)previous, (void)now;
+    if (h)
+        drain(self, h, sums);
+}
+
+static void undone(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times)
+{
+    (void)self, (void)block, (void)values, (void)times; /* it goes by the sums */
 }
 
 /** What is data's needs to see each reference. */
@@ -114,5 +140,7 @@ const struct peet_direct_observer graph_observed = {
     .begins = begins,
     .shown = shown,
     .ends = ends,
+    .undone = undone,
+    .at_commit = 1,
     .configured = configured,
 };

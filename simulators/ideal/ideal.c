@@ -117,6 +117,7 @@ static int direct_table(void *arg, struct peet_direct_table *table)
 
     for (unsigned hw = 0; hw < self->nhw; hw++)
         self->hw[hw].run.machine = self;
+    table->whole_cycles = 1;
     table->range = direct_range;
     table->turns = direct_turns;
     return 0;

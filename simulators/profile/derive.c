@@ -91,6 +91,93 @@ static void derive_paths(const struct profile *p, struct profile_derived *d, con
     }
 }
 
+/** An arc by what it is, for the order in which arcs were found depends on which processor came first. */
+struct arc_key {
+    uint64_t caller, site, callee; /* site: 0: none */
+    uint32_t arc;
+};
+
+static int by_key(const void *x, const void *y)
+{
+    const struct arc_key *a = x, *b = y;
+
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+    return a->callee < b->callee ? -1 : a->callee > b->callee;
+}
+
+/** Returns: 0, or -1 without memory */
+static int sort_arcs(const struct profile *p, uint32_t *out)
+{
+    struct arc_key *keys = malloc((p->narcs + 1) * sizeof *keys);
+
+    if (!keys)
+        return -1;
+    for (uint32_t i = 0; i < p->narcs; i++) {
+        const struct arc *a = &p->arcs[i];
+
+        keys[i] = (struct arc_key){a->caller, a->site ? a->site->id + 1ull : 0, a->callee, i};
+    }
+    qsort(keys, p->narcs, sizeof *keys, by_key);
+    for (uint32_t i = 0; i < p->narcs; i++)
+        out[i] = keys[i].arc;
+    free(keys);
+    return 0;
+}
+
+/** The paths below one, in the order of their arcs: lists that begin with first[parent]; 0: no more.  @of_arc: scratch */
+static void list_children(const struct profile *p, const struct profile_derived *d, uint32_t *first, uint32_t *next,
+    uint32_t *of_arc, uint32_t *same)
+{
+    for (uint32_t i = 1; i < d->npaths; i++) {
+        same[i] = of_arc[d->paths[i].arc];
+        of_arc[d->paths[i].arc] = i;
+    }
+    for (uint32_t k = p->narcs; k-- > 0;)
+        for (uint32_t i = of_arc[d->arcs[k]]; i; i = same[i]) {
+            next[i] = first[d->paths[i].parent];
+            first[d->paths[i].parent] = i;
+        }
+}
+
+/** Paths get the order that follows from what they are.  Returns: 0, or -1 without memory */
+static int sort_paths(const struct profile *p, struct profile_derived *d)
+{
+    const size_t n = d->npaths;
+    uint32_t *lists = calloc(4 * n + p->narcs + 1, sizeof *lists);
+    uint32_t *first = lists, *next = lists + n, *number = lists + 2 * n;
+    struct profile_path *sorted = malloc(n * sizeof *sorted);
+    uint32_t found = 0;
+
+    if (!lists || !sorted) {
+        free(lists);
+        free(sorted);
+        return -1;
+    }
+    list_children(p, d, first, next, lists + 4 * n, lists + 3 * n);
+    for (uint32_t i = 0;;) {
+        sorted[found] = d->paths[i];
+        if (i)
+            sorted[found].parent = number[d->paths[i].parent];
+        number[i] = found++;
+        if (first[i]) {
+            i = first[i];
+            continue;
+        }
+        while (i && !next[i])
+            i = d->paths[i].parent;
+        if (!i)
+            break;
+        i = next[i];
+    }
+    free(lists);
+    free(d->paths);
+    d->paths = sorted;
+    return 0;
+}
+
 /** The nodes of each group. */
 static void chain_groups(const struct profile *p, struct profile_derived *d)
 {
@@ -112,8 +199,10 @@ int profile_derive(struct profile *p, struct profile_derived *out)
     *out = (struct profile_derived){.paths = calloc(p->nnodes + 1, sizeof *out->paths),
         .self = calloc(p->nnodes + 1, sizeof *out->self),
         .first = calloc(p->ngroups, sizeof *out->first),
-        .next = calloc(p->nnodes + 1, sizeof *out->next)};
-    failed = !calls || !scratch || !out->paths || !out->self || !out->first || !out->next;
+        .next = calloc(p->nnodes + 1, sizeof *out->next),
+        .arcs = calloc(p->narcs + 1, sizeof *out->arcs)};
+    failed = !calls || !scratch || !out->paths || !out->self || !out->first || !out->next || !out->arcs ||
+        sort_arcs(p, out->arcs);
     if (failed) {
         p->env->fail(p->env, "out of memory for %u call paths", p->nnodes);
     } else {
@@ -121,6 +210,10 @@ int profile_derive(struct profile *p, struct profile_derived *out)
         derive_selves(p, out->self, calls);
         derive_paths(p, out, calls, scratch);
         chain_groups(p, out);
+        if (sort_paths(p, out)) {
+            p->env->fail(p->env, "out of memory for %u call paths", p->nnodes);
+            failed = 1;
+        }
     }
     free(calls);
     free(scratch);
@@ -133,4 +226,5 @@ void profile_derived_free(struct profile_derived *d)
     free(d->self);
     free(d->first);
     free(d->next);
+    free(d->arcs);
 }

@@ -120,6 +120,17 @@ static __attribute__((noinline)) void settle(struct profile *p, struct hardware 
     h->missed = 0;
 }
 
+/** All reports are of blocks that have been counted already. */
+static __attribute__((noinline)) void settle_all(struct profile *p)
+{
+    p->sums.unsettled = 0;
+    for (unsigned i = 0; i < p->env->hw_contexts; i++) {
+        if (p->hw[i].missed && p->hw[i].thread)
+            settle(p, &p->hw[i], p->hw[i].thread);
+        p->sums.unsettled |= p->hw[i].missed;
+    }
+}
+
 /** The context's next block begins. */
 static inline void arrive(struct profile *p, struct hardware *h, struct thread *c, uint64_t now)
 {
@@ -185,8 +196,8 @@ static void take(struct profile *p, unsigned hw, const struct peet_block_event *
         place->varying.reads += counts.reads;
         place->varying.writes += counts.writes;
     }
-    if (__builtin_expect(h->missed, 0))
-        settle(p, h, c);
+    if (__builtin_expect(p->sums.unsettled != 0, 0))
+        settle_all(p);
 }
 
 static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -226,22 +237,18 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
 }
 
 /** What code has counted is the context's. */
-static inline void drain(struct profile *p, struct thread *c, uint64_t now)
+static inline void drain(const struct hardware *h, struct thread *c, uint64_t now, const uint64_t *sums)
 {
-    c->sum.of[INSTRUCTIONS] = p->sums.of[INSTRUCTIONS];
-    c->sum.of[READS] = p->sums.of[READS];
-    c->sum.of[WRITES] = p->sums.of[WRITES];
-    c->sum.of[CYCLES] = now + p->offset;
+    for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++)
+        c->sum.of[i] = h->base[i] + sums[i];
+    c->sum.of[CYCLES] = now + h->offset;
 }
 
 static void begins(void *self, unsigned hw)
 {
     struct profile *p = self;
 
-    (void)hw;
-    p->running = NULL;
-    memset(p->sums.of, 0, sizeof p->sums.of);
-    p->sums.stop = 1;
+    p->hw[hw].running = NULL;
 }
 
 /** The first one since code began to take blocks of a context. */
@@ -256,20 +263,22 @@ static __attribute__((noinline)) struct thread *shown_first(struct profile *p, u
     arrive(p, h, c, now);
     h->place = NULL; /* places have their cycles from the code */
     for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++)
-        p->sums.of[i] += c->sum.of[i];
-    p->offset = c->sum.of[CYCLES] - now;
-    return p->running = c;
+        h->base[i] = c->sum.of[i];
+    h->offset = c->sum.of[CYCLES] - now;
+    return h->running = c;
 }
 
 static void shown(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
-    uint64_t now)
+    uint64_t now, const uint64_t sums[PEET_DIRECT_SUMS])
 {
     struct profile *p = self;
-    struct thread *c = p->running;
+    const struct hardware *h = &p->hw[hw];
+    struct thread *c = h->running;
     struct place *place = p->places[event->block->id], *last = NULL; /* watch() has seen them all */
 
     if (__builtin_expect(previous != NULL && c != NULL, 1)) {
-        const uint64_t sum[RARE] = {p->sums.of[INSTRUCTIONS], p->sums.of[READS], p->sums.of[WRITES], now + p->offset};
+        const uint64_t sum[RARE] = {h->base[INSTRUCTIONS] + sums[INSTRUCTIONS], h->base[READS] + sums[READS],
+            h->base[WRITES] + sums[WRITES], now + h->offset};
 
         last = p->places[previous->id];
         if (__builtin_expect(profile_step(p, c, last, place, sum), 1))
@@ -279,32 +288,28 @@ static void shown(void *self, unsigned hw, const struct peet_block_event *event,
     }
     if (last)
         c->last = last;
-    drain(p, c, now);
+    drain(h, c, now, sums);
     enter(p, c, place, event->turns);
 }
 
 static void settled(void *self, unsigned hw)
 {
-    struct profile *p = self;
-
-    if (p->hw[hw].missed && p->hw[hw].thread)
-        settle(p, &p->hw[hw], p->hw[hw].thread);
-    p->sums.unsettled = 0;
-    for (unsigned i = 0; i < p->env->hw_contexts; i++)
-        p->sums.unsettled |= p->hw[i].missed;
+    (void)hw;
+    settle_all(self);
 }
 
-static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now)
+static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now,
+    const uint64_t sums[PEET_DIRECT_SUMS])
 {
     struct profile *p = self;
     struct hardware *h = &p->hw[hw];
-    struct thread *c = p->running;
+    struct thread *c = h->running;
 
-    p->running = NULL;
+    h->running = NULL;
     if (!previous || !c || p->failed)
         return;
     h->place = c->last = profile_place(p, previous);
-    drain(p, c, now);
+    drain(h, c, now, sums);
     h->last = c->asked = now;
 }
 
@@ -320,6 +325,18 @@ static void executed(void *self, const struct peet_block *block, uint64_t times)
     }
 }
 
+static void undone(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times)
+{
+    struct profile *p = self;
+    struct place *place = profile_place(p, block);
+
+    (void)values;
+    if (place) {
+        place->executions -= times;
+        place->cycles -= times * place->counted.each;
+    }
+}
+
 static const struct peet_direct_observer observed = {
     .abi = PEET_DIRECT_ABI,
     .struct_size = sizeof observed,
@@ -329,6 +346,8 @@ static const struct peet_direct_observer observed = {
     .shown = shown,
     .settled = settled,
     .ends = ends,
+    .undone = undone,
+    .at_commit = 1,
 };
 _Static_assert(INSTRUCTIONS == 0 && READS == 1 && WRITES == 2 && PEET_DIRECT_SUMS == 3,
     "sums are a cost's first measures");
@@ -377,8 +396,8 @@ static uint64_t abstract(void *self, unsigned hw, const struct peet_abstract_eve
     default:
         pass(p, h, c, now, 0);
     }
-    if (h->missed)
-        settle(p, h, c);
+    if (p->sums.unsettled)
+        settle_all(p);
     c->waits = (uint8_t)may_leave(event->type);
     if (event->type == PEET_ABSTRACT_SIGNAL_ENTER)
         c->signal = 1;

@@ -18,8 +18,11 @@
  *      are listed apart have a tree each; the results have one.
  *
  *   5. While code takes blocks for one context (peet/direct.h), it counts what they come to: the block's own cycles in
- *      place->counted, instructions, reads and writes in p->sums.  These are the context's in all, p->running's: c->sum
- *      is as much before anybody else uses it.  Only where a block is shown c->node changes.
+ *      place->counted, instructions, reads and writes in p->sums.  What a shown block comes with, and its hardware
+ *      context's base, are the context's costs in all; c->sum is as much before anybody else uses it.  Only where a
+ *      block is shown c->node changes.
+ *   6. What the memory system reports of a hardware context that is not in the middle of a block belongs to what its
+ *      context did last.  So the reports on all hardware contexts are booked after each event, whosever it is.
  *
  * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
  * jump to a function's first instruction, also from within, is a call that returns together with its caller; what leaves several frames at
@@ -76,7 +79,6 @@ struct place {
 /** A function of the program. */
 struct routine {
     const struct peet_function *function; /* NULL: never executed */
-    uint8_t called_back;                  /* by code that is not seen, at least once */
     /* derived: */
     uint64_t calls;
     struct cost inclusive; /* each cycle once, however deep the recursion */
@@ -120,12 +122,18 @@ struct frame {
     uint64_t times;         /* so many jumps back; in enter the sum over them: of instructions, reads and writes */
 };
 
+/** A function, as one context sees it. */
+struct routine_seen {
+    uint32_t depth;       /* so often on the stack */
+    uint32_t called_back; /* by code that is not seen, at least once */
+};
+
 /** A software context while it is there. */
 struct thread {
     struct place *last; /* of the last block; NULL: none so far */
     struct frame *frames;
-    uint32_t *depth; /* of each routine on the stack */
-    uint32_t nframes, frames_room, depth_room;
+    struct routine_seen *on; /* by function id */
+    uint32_t nframes, frames_room, on_room;
     uint32_t number, node, group;
     uint64_t asked;          /* the time of its last event, */
     struct hardware *hw;     /* and where that was */
@@ -146,6 +154,10 @@ struct hardware {
     uint64_t last;
     uint8_t open, missed;
     struct cost misses;
+    /* code takes blocks of this context; NULL: none, or none was shown since it began to */
+    struct thread *running;
+    uint64_t base[PEET_DIRECT_SUMS],
+        offset; /* its costs are the code's sums and so much more; cycles: the clock and so much more */
 };
 
 struct profile {
@@ -163,13 +175,9 @@ struct profile {
     struct hardware *hw;
     uint32_t *chains; /* of arcs, by hash */
     uint32_t nplaces, nroutines, narcs, arcs_room, nnodes, nodes_room, nedges, edges_room, nthreads, ngroups, nchains;
-    uint64_t *transfers; /* lines that the cache of one hardware context gave to another: from * n + to */
-    struct cost nowhere; /* of no block of the program: misses, stalls, cycles, waits */
-    /* instructions, reads and writes of the context for which code takes blocks, and what its cycles are more than the
-     * clock */
-    struct peet_direct_sums sums;
-    uint64_t offset;
-    struct thread *running; /* that context; NULL: none, or no block was shown since code began to take them */
+    uint64_t *transfers;          /* lines that the cache of one hardware context gave to another: from * n + to */
+    struct cost nowhere;          /* of no block of the program: misses, stalls, cycles, waits */
+    struct peet_direct_sums sums; /* instructions, reads and writes of the context for which code takes blocks */
     int failed;
 };
 
@@ -228,10 +236,11 @@ struct profile_path {
     struct cost self;
 };
 struct profile_derived {
-    struct profile_path *paths; /* of all contexts; parents first */
+    struct profile_path *paths; /* of all contexts; each is followed by those below it, in the order of arcs */
     uint32_t npaths;
     struct cost *self;      /* what each node costs itself */
     uint32_t *first, *next; /* the nodes of each group that are functions'; NOTHING: no more */
+    uint32_t *arcs;         /* in the order of callers, sites and callees */
 };
 /** Costs of routines, arcs, paths and groups; nothing may go on.  Returns: 0, or -1 after env->fail(); in any case
  * profile_derived_free() follows */

@@ -275,12 +275,13 @@ static uint32_t site_line(const struct peet_block *site)
     return site && site->insns && site->ninsns ? site->insns[site->ninsns - 1].line : 0;
 }
 
-static void put_calls(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+static void put_calls(const struct profile *p, const struct profile_derived *d, const struct peet_env *env,
+    struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "calls");
 
     for (uint32_t i = 0; i < p->narcs; i++) {
-        const struct arc *a = &p->arcs[i];
+        const struct arc *a = &p->arcs[d->arcs[i]];
         const struct peet_function *from = a->caller != NOTHING ? p->routines[a->caller].function : NULL,
                                    *to = p->routines[a->callee].function;
         struct peet_stats *o = env->stats_object(env, list, NULL);
@@ -429,7 +430,7 @@ void profile_stats(struct profile *p, const struct peet_env *env, struct peet_st
     put(p, env, env->stats_object(env, node, "totals"), &sum, "");
     put_functions(p, &derived, env, node);
     put_lines(p, env, node);
-    put_calls(p, env, node);
+    put_calls(p, &derived, env, node);
     if (paths)
         put_paths(p, &derived, env, node);
     put_contexts(p, &derived, env, node);

@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) void begin_call(const struct profil
 {
     struct edge *e = &p->edges[number];
     struct frame *f = &c->frames[c->nframes++];
-    uint64_t *of = e->of[c->depth[e->routine]++ != 0];
+    uint64_t *of = e->of[c->on[e->routine].depth++ != 0];
 
     f->last = last;
     f->edge = number;
@@ -159,7 +159,7 @@ static inline void push(struct profile *p, struct thread *c, const struct peet_f
     const uint32_t routine = function->id, number = edge_of(p, c->node, site, function);
 
     if (number == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
-        profile_grow(p, &c->depth, &c->depth_room, (size_t)routine + 1, sizeof(*c->depth)))
+        profile_grow(p, &c->on, &c->on_room, (size_t)routine + 1, sizeof(*c->on)))
         return;
     begin_call(p, c, number, c->last, tail, c->sum.of);
     p->edges[number].calls += calls;
@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) void end_call(struct profile *p, st
 {
     const struct frame *f = &c->frames[--c->nframes];
     struct edge *e = &p->edges[f->edge];
-    const int inner = --c->depth[f->routine] != 0;
+    const int inner = --c->on[f->routine].depth != 0;
     uint64_t *of = e->of[inner];
 
     of[INSTRUCTIONS] += sum[INSTRUCTIONS];
@@ -226,7 +226,7 @@ static inline int pop(struct profile *p, struct thread *c)
 
     if (__builtin_expect(f->back, 0)) {
         c->nframes--;
-        c->depth[f->routine]--;
+        c->on[f->routine].depth--;
         add_back(p, c, f);
         c->node = p->edges[f->edge].from;
     } else {
@@ -274,7 +274,7 @@ static struct frame *back_frame(struct profile *p, struct thread *c, const struc
         return NULL;
     f = &c->frames[c->nframes++];
     *f = (struct frame){.last = c->last, .edge = number, .routine = function->id, .tail = 1, .back = 1};
-    c->depth[function->id]++;
+    c->on[function->id].depth++;
     return f;
 }
 
@@ -319,7 +319,7 @@ static int goes_on_below(const struct profile *p, const struct thread *c, const 
 {
     const struct frame *f = c->nframes > 1 ? &c->frames[c->nframes - 1] : NULL;
 
-    if (!f || !f->tail || p->routines[f[-1].routine].called_back)
+    if (!f || !f->tail || c->on[f[-1].routine].called_back)
         return 0;
     return place->library || find_edge(p, p->edges[f->edge].from, f->last, place->routine) != NOTHING;
 }
@@ -357,7 +357,7 @@ void profile_move(struct profile *p, struct thread *c, struct place *place)
         else
             push(p, c, place->block->function, c->last, tail, (place->block->flags & PEET_BLOCK_ENTRY) != 0);
         if (returned && c->nframes)
-            p->routines[place->routine].called_back = 1;
+            c->on[place->routine].called_back = 1;
     } else if (current(c) != place->routine) {
         resynchronise(p, c, place->block->function);
     }
@@ -388,10 +388,10 @@ static inline int step_again(struct profile *p, struct thread *c, const struct p
         !f->last || f->last->edge != f->edge || f->last->returns)
         return 0;
     p->edges[f->edge].calls++;
-    p->routines[f->routine].called_back = 1;
+    c->on[f->routine].called_back = 1;
     f->enter.of[CYCLES] = sum[CYCLES];
     if (f->enter.version != c->sum.version) {
-        add_rare(p, c, f, c->depth[f->routine] != 1);
+        add_rare(p, c, f, c->on[f->routine].depth != 1);
         profile_cost_copy_rare(p, &f->enter, &c->sum);
     }
     return 1; /* the sum that goes to the edge at the end is what is taken from it at the beginning */
@@ -406,7 +406,7 @@ int profile_step(struct profile *p, struct thread *c, struct place *last, const 
         const struct edge *e = &p->edges[last->edge];
 
         if (e->from != c->node || e->routine != place->routine || c->nframes == c->frames_room ||
-            place->routine >= c->depth_room)
+            place->routine >= c->on_room)
             return 0;
         begin_call(p, c, last->edge, last, 0, sum);
         p->edges[last->edge].calls++;

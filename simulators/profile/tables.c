@@ -118,7 +118,7 @@ void profile_thread_over(struct profile *p, struct thread *c)
         }
     p->threads[c->number] = NULL;
     free(c->frames);
-    free(c->depth);
+    free(c->on);
     free(c);
 }
 
@@ -147,7 +147,7 @@ void profile_free(struct profile *p)
     for (uint32_t i = 0; i < p->nthreads; i++)
         if (p->threads[i]) {
             free(p->threads[i]->frames);
-            free(p->threads[i]->depth);
+            free(p->threads[i]->on);
             free(p->threads[i]);
         }
     for (uint32_t i = 0; i < p->nedges; i++) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # ahead.sh SEEDS CORES MACHINES...: processors that run ahead of each other say the same, to the last number, as those that go block by block, which they
-# do while the observer `hash` looks on.  SEEDS: "1 2 3" or 1-20; CORES: "2 4".
+# do while the observer `hash` looks on.  OBSERVE: who looks on in both (default: counts).  SEEDS: "1 2 3" or 1-20; CORES: "2 4".
 . "$(dirname "$0")/../tools/common.sh"
 seeds=$1 all_cores=$2
 shift 2
@@ -14,7 +14,8 @@ for machine in "$@"; do
     for cores in $all_cores; do # `pc`: of a library, which another one may move
         for seed in $seeds; do
             for how in ahead by_block; do
-                observe=(--observe counts)
+                observe=()
+                for observer in ${OBSERVE:-counts}; do observe+=(--observe "$observer"); done
                 [ $how = by_block ] && observe+=(--observe hash)
                 "$PEET" run --quiet --machine "$machine" --cores "$cores" "${observe[@]}" -d "$work/$how" -- \
                     "$work/subject" "$seed" $((cores > 2 ? cores : 4)) "${ROUNDS:-150}" >"$work/$how.out" </dev/null 2>"$work/$how.err"

@@ -26,8 +26,9 @@ extern "C" {
 struct peet_block;
 struct peet_block_event;
 struct peet_direct_run;
+struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 3
+#define PEET_DIRECT_ABI 4
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -138,6 +139,7 @@ struct peet_direct_table {
     void (*done)(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
         uint64_t block_writes);
     uint32_t clock_shift;       /* a cycle is 1 << clock_shift of the machine's units of time */
+    int whole_cycles;           /* all times are whole cycles: of blocks, and what is waited */
     const uint32_t *unreported; /* not 0: report() has something to report.  NULL: never */
 };
 
@@ -186,8 +188,10 @@ struct peet_direct_run {
     uint64_t instructions, turns;
     uint64_t found[PEET_DIRECT_LOOKS], second[PEET_DIRECT_LOOKS], lasts[PEET_DIRECT_LOOKS], other;
     uint32_t context;
-    int64_t tail_here; /* other(): the block comes as a tail; -1: it does not */
-    const void *again; /* other() did not take the block: where the code goes on when it has */
+    int64_t tail_here;                        /* other(): the block comes as a tail; -1: it does not */
+    const void *again;                        /* other() did not take the block: where the code goes on when it has */
+    struct peet_direct_watch *const *missing; /* of the block for which miss() is called */
+    uint32_t repeats; /* it does again what was undone, in the middle of what another one does */
     void *decoder;
 };
 
@@ -243,23 +247,25 @@ struct peet_direct_guard {
 
 /**
  * What code counts for an observer that wants to know what all blocks came to, but sees only some of them: calls, say.
- * Sums are over all blocks; they are the observer's, which sets them back as it likes.  Before an execution is added to
+ * Sums are over all blocks since begins(); the memory is the observer's.  Before an execution is added to
  * them, it is shown (struct peet_direct_observer, shown()) wherever control may have come from another function, or from
  * another execution of the same one: at functions' entries and first instructions, after calls and returns, and after jumps that
  * leave a function.
  */
 enum { PEET_DIRECT_SUMS = 3 };
 struct peet_direct_sums {
-    uint64_t of[PEET_DIRECT_SUMS];
-    uint64_t stop;      /* set where peet begins to take blocks */
-    uint64_t unsettled; /* not 0: the observer waits for settled() */
+    uint64_t of[PEET_DIRECT_SUMS]; /* peet's: since begins() */
+    uint64_t stop;                 /* peet's: the next one is shown */
+    uint64_t unsettled;            /* not 0: the observer waits for settled() */
 };
 struct peet_direct_counted {
     struct peet_direct_sums *sums;
     uint32_t adds[PEET_DIRECT_SUMS]; /* an execution adds so much to each; below 2^31 */
     /* peet's: it is always shown, or if sums->stop is not 0, which an execution makes it if this one `stops` */
-    uint8_t always, stops;
-    uint64_t cycles; /* the code's: the clock went on by so much in executions that were taken; set to 0 before */
+    uint8_t always, stops, asked;
+    uint64_t each; /* table.whole_cycles: an execution takes so many cycles, if it does not wait */
+    /* the clock went on by so much in executions that were told by executed(); the observer sets it to 0 then */
+    uint64_t cycles;
 };
 
 /**
@@ -309,25 +315,31 @@ struct peet_direct_observer {
      * machine's sake, and comes through block(). May be NULL.  Returns: 0: it has been looked at and may be taken, or
      * -1: it comes through block() */
     int (*due)(void *self, const struct peet_block_event *event, struct peet_direct_watch *watch);
-    /** begins() - blocks begin to be taken, and counted.  The first one is shown: sums->stop is set */
+    /** begins() - blocks begin to be taken, and counted.  The first one is shown */
     void (*begins)(void *self, unsigned hw);
     /** shown() - one of those that are counted: an execution, or all turns of a loop.  It is added to the sums after
      * that.  What the machine reports of it comes later, until settled() is called.
      *  @event: without values.  @previous: the last one that was counted since begins(); NULL: none
-     *  @now: the clock at which it began, in cycles */
+     *  @now: the clock at which it began, in cycles.  @sums: since begins() */
     void (*shown)(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
-        uint64_t now);
-    /** settled() - what the machine has reported so far is of blocks that were counted already */
+        uint64_t now, const uint64_t sums[PEET_DIRECT_SUMS]);
+    /** settled() - what the machine has reported so far, of any hardware context, is of blocks that were counted
+     * already */
     void (*settled)(void *self, unsigned hw);
-    /** ends() - what comes next comes another way.  @previous: as for shown(); NULL: nothing was taken */
-    void (*ends)(void *self, unsigned hw, const struct peet_block *previous, uint64_t now);
-    /** undone() - a block was taken so many times that did not happen.  May be NULL: then no hardware context runs ahead
-     * of another one.  With it the observer does not care about order.
+    /** ends() - what comes next comes another way.  @previous, @sums: as for shown(); NULL: nothing was taken */
+    void (*ends)(void *self, unsigned hw, const struct peet_block *previous, uint64_t now,
+        const uint64_t sums[PEET_DIRECT_SUMS]);
+    /** undone() - a block was taken so many times that did not happen.  May be NULL if the observer is told at_commit,
+     * else no hardware context runs ahead of another one then.  With it the observer does not care about order.
      *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
      * one by one */
     int (*configured)(void *self);
+    /** 1: hardware contexts may run ahead of each other all the same.  begins(), shown() and ends() say what is final,
+     * for each hardware context in its order; those of others may have been told more or less.  Abstract events, other
+     * blocks and memory reports come after all that their hardware context, and what they are of, did before */
+    int at_commit;
 };
 
 #ifdef __cplusplus

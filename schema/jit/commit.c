@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Observers at the commit: what machine code counts for observers (counted.c) while hardware contexts run ahead of each
+ * other (docs/ENGINE.md), and what of it these are told.
+ *
+ *   1. Each hardware context has a list of what its observers are to be told: where blocks began to be counted, which
+ *      blocks are shown, where counting ended.  All of it came after the context's mark, so it may be undone.  What is
+ *      final has been told.
+ *   2. Sums are those of the run that is going on.  One that is interrupted, because its machine lets another context go
+ *      back, has its sums put aside.
+ *   3. A block's cycles are its executions' times, which the code counts anyway, and what is in `cycles` beyond that: what it waited.  Where that
+ *      may be undone, it is in the context's list of waits, too.
+ */
+#include "jit/emitter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRIES = 4096, ENTRIES_ROOM = 64, BEGIN = 0, SHOWN = 1, END = 2 };
+
+/* What observers are to be told. */
+struct entry {
+    const struct peet_block *block, *previous;
+    struct peet_direct_watch *const *watches; /* SHOWN: the block's */
+    const int64_t *strides;
+    uint64_t iterations, now;
+    uint32_t context, kind;
+    uint64_t sums[PEET__DIRECT_OBSERVERS * PEET_DIRECT_SUMS]; /* in the list only those of observers that there are */
+};
+
+struct wait {
+    struct peet_direct_counted *counted;
+    uint64_t cycles;
+};
+
+/* What is counted of a hardware context, and what observers do not know yet. */
+struct peet__direct_hw {
+    struct peet_direct_run *run;
+    struct peet__direct_hw *outer; /* the run that this one interrupts; NULL: none */
+    uint64_t aside[PEET__DIRECT_OBSERVERS][PEET_DIRECT_SUMS], stops[PEET__DIRECT_OBSERVERS];
+    uint64_t clock;  /* at the run's time 0, in cycles */
+    uint8_t ahead;   /* this run may be undone */
+    uint8_t open;    /* observers know that it has begun, and not that it has ended */
+    uint8_t at_once; /* the block whose transaction is performed is shown at once, for it is final */
+    uint8_t performed;
+    uint32_t hw, nentries;
+    unsigned char *entries;
+    struct wait *waits;
+    uint32_t nwaits, waits_size;
+    /* at the mark: the last one that was counted in this run, and the sums */
+    const struct peet_block *marked;
+    uint64_t marked_sums[PEET__DIRECT_OBSERVERS][PEET_DIRECT_SUMS];
+};
+
+static size_t entry_bytes(const struct peet__direct *d)
+{
+    return offsetof(struct entry, sums) + d->nobservers * PEET_DIRECT_SUMS * sizeof(uint64_t);
+}
+
+void peet__direct_commit_free(struct peet__direct *d)
+{
+    for (unsigned hw = 0; hw < d->nhws; hw++) {
+        free(d->hws[hw].entries);
+        free(d->hws[hw].waits);
+    }
+    free(d->hws);
+}
+
+static struct peet_direct_sums *sums_of(const struct peet__direct *d, uint32_t observer)
+{
+    return d->observers[observer].sums;
+}
+
+static void copy_sums(uint64_t *to, const uint64_t *from)
+{
+    memcpy(to, from, PEET_DIRECT_SUMS * sizeof *to);
+}
+
+struct peet_direct_counted *peet__direct_counted_by(const struct peet__direct *d, const struct peet__function *f,
+    uint32_t index, uint32_t observer)
+{
+    return f->direct != NULL ? peet__direct_counted_of(f->direct->watches[(size_t)index * d->nobservers + observer])
+                             : NULL;
+}
+
+/* Whose code the block is in; blocks of a function have ids in a row, and later functions have higher ones. */
+static const struct peet__function *owner_of(const struct peet_program *p, const struct peet_block *block)
+{
+    unsigned low = 0, high = p->nfunctions;
+    while (high - low > 1) {
+        const unsigned middle = low + (high - low) / 2;
+        *(p->functions[middle]->blocks[0].id <= block->id ? &low : &high) = middle;
+    }
+    return p->functions[low];
+}
+
+/* ------------------------------------------------------------------------------------------ telling */
+
+static void tell(const struct peet__direct *d, struct peet__direct_hw *h, const struct entry *e)
+{
+    const struct peet_block_event event = {
+        .block = e->block, .context = e->context, .turns = e->iterations, .strides = e->strides};
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_observer *const ops = d->observers[o].ops;
+        const uint64_t *const sums = &e->sums[(size_t)o * PEET_DIRECT_SUMS];
+        if (e->kind == BEGIN && ops->begins != NULL)
+            ops->begins(d->observers[o].self, h->hw);
+        else if (e->kind == SHOWN && ops->shown != NULL && peet__direct_counted_of(e->watches[o]) != NULL)
+            ops->shown(d->observers[o].self, h->hw, &event, e->previous, e->now, sums);
+        else if (e->kind == END && ops->ends != NULL && d->ops->clock != NULL)
+            ops->ends(d->observers[o].self, h->hw, e->previous, e->now, sums);
+    }
+    h->open = e->kind != END;
+}
+
+static struct entry *entry_at(const struct peet__direct *d, const struct peet__direct_hw *h, uint32_t i)
+{
+    return (struct entry *)(void *)(h->entries + i * entry_bytes(d));
+}
+
+/* Sums are those of now. */
+static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct entry *what, int later)
+{
+    struct entry now, *const e = later ? entry_at(d, h, h->nentries++) : &now;
+    memcpy(e, what, offsetof(struct entry, sums));
+    memset(e->sums, 0, d->nobservers * PEET_DIRECT_SUMS * sizeof e->sums[0]);
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (sums_of(d, o) != NULL)
+            copy_sums(&e->sums[(size_t)o * PEET_DIRECT_SUMS], sums_of(d, o)->of);
+    if (!later)
+        tell(d, h, e);
+}
+
+/* All that is in the list is final. */
+static void commit(const struct peet__direct *d, struct peet__direct_hw *h)
+{
+    for (uint32_t i = 0; i < h->nentries; i++)
+        tell(d, h, entry_at(d, h, i));
+    h->nentries = 0;
+    h->nwaits = 0;
+}
+
+void peet_program_direct_commit(struct peet_program *p, unsigned hw)
+{
+    if (p->direct->nhws != 0)
+        commit(p->direct, &p->direct->hws[hw]);
+}
+
+void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cycles)
+{
+    struct peet__direct *const d = p->direct;
+    struct peet__direct_hw *const h = d->nhws != 0 ? &d->hws[hw] : NULL;
+    if (h == NULL)
+        return;
+    for (uint32_t i = 0; i < h->nentries; i++)
+        entry_at(d, h, i)->now += cycles;
+    h->clock += cycles;
+    if (!h->open || h->marked == NULL)
+        return;
+    const struct peet__function *const f = owner_of(p, h->marked);
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_counted *const c = peet__direct_counted_by(d, f, h->marked->id - f->blocks[0].id, o);
+        if (c != NULL) /* it was this one that waited */
+            c->cycles += cycles;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ a run */
+
+void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
+{
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    if (!d->tells)
+        return;
+    commit(d, h);
+    if ((h->outer = d->live) != NULL)
+        for (uint32_t o = 0; o < d->nobservers; o++)
+            if (sums_of(d, o) != NULL) {
+                copy_sums(h->outer->aside[o], sums_of(d, o)->of);
+                h->outer->stops[o] = sums_of(d, o)->stop;
+            }
+    d->live = h;
+    h->run = run;
+    run->previous = NULL;
+    h->clock = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
+    h->ahead = run->runs_ahead && d->commits;
+    h->at_once = 0;
+    h->marked = NULL;
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (sums_of(d, o) != NULL) {
+            memset(sums_of(d, o)->of, 0, sizeof sums_of(d, o)->of);
+            sums_of(d, o)->stop = 1;
+        }
+    memset(h->marked_sums, 0, sizeof h->marked_sums);
+    say(d, h, &(struct entry){.kind = BEGIN}, h->ahead);
+}
+
+void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time, int is_final)
+{
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    peet__direct_report(run);
+    if (!d->tells)
+        return;
+    if (is_final)
+        commit(d, h);
+    say(d, h,
+        &(struct entry){.kind = END,
+            .previous = run->previous,
+            .now = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, time) : 0},
+        h->ahead && !is_final);
+    if ((d->live = h->outer) != NULL)
+        for (uint32_t o = 0; o < d->nobservers; o++)
+            if (sums_of(d, o) != NULL) {
+                copy_sums(sums_of(d, o)->of, h->outer->aside[o]);
+                sums_of(d, o)->stop = h->outer->stops[o];
+            }
+    h->outer = NULL;
+}
+
+void peet__direct_marked(struct peet__direct *d, struct peet_direct_run *run, const struct peet__function *f,
+    uint32_t index)
+{
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    if (!h->ahead)
+        return;
+    commit(d, h);
+    h->marked = f != NULL ? &f->blocks[index] : run->previous;
+    h->at_once = 0;
+    h->performed = f != NULL;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_counted *const c = f != NULL ? peet__direct_counted_by(d, f, index, o) : NULL;
+        if (sums_of(d, o) != NULL)
+            copy_sums(h->marked_sums[o], sums_of(d, o)->of);
+        for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
+            h->marked_sums[o][k] += c->adds[k];
+        h->at_once |= c != NULL && (c->always || c->sums->stop != 0);
+    }
+}
+
+void peet__direct_undone(struct peet__direct *d, struct peet__direct_hw *h)
+{
+    if (!h->ahead)
+        return;
+    while (h->nwaits != 0) {
+        h->nwaits--;
+        h->waits[h->nwaits].counted->cycles -= h->waits[h->nwaits].cycles;
+    }
+    h->nentries = 0;
+    if (!h->open)
+        return;
+    struct entry e = {
+        .kind = END, .previous = h->marked, .now = h->clock + (h->run->mark.time >> d->table.clock_shift)};
+    memcpy(e.sums, h->marked_sums, sizeof e.sums);
+    tell(d, h, &e);
+}
+
+struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *d, const struct peet_direct_run *run)
+{
+    return d->nhws != 0 ? &d->hws[run->hw] : NULL;
+}
+
+int peet__direct_defers(const struct peet_direct_run *run)
+{
+    const struct peet__direct *const d = peet__direct_of(run);
+    return d->nhws != 0 && d->hws[run->hw].ahead;
+}
+
+/* ------------------------------------------------------------------------------------------ showing */
+
+void peet__direct_report(struct peet_direct_run *run)
+{
+    const struct peet__direct *const d = peet__direct_of(run);
+    if (run->repeats) /* in the middle of what another one does */
+        return;
+    if (d->table.unreported != NULL && *d->table.unreported != 0)
+        d->ops->report(d->self);
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (d->observers[o].ops->settled != NULL)
+            d->observers[o].ops->settled(d->observers[o].self, run->hw);
+}
+
+/* Does the machine have something to report, or an observer wait for that? */
+static int is_unsettled(const struct peet__direct *d, struct peet_direct_watch *const *watches)
+{
+    uint64_t unsettled = d->table.unreported != NULL && *d->table.unreported != 0;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
+        unsettled |= c == NULL || c->sums->unsettled != 0; /* what others wait for is not known here */
+    }
+    return unsettled != 0;
+}
+
+/* Several look on, or it may be undone, or something is to be reported after that.  @final: it will not be undone */
+static __attribute__((noinline)) int show_and_report(struct peet_direct_run *run, struct peet__direct *d,
+    struct peet_direct_watch *const *watches, const struct entry *e, int is_final)
+{
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    say(d, h, e, !is_final);
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (peet__direct_counted_of(watches[o]) != NULL)
+            peet__direct_counted_of(watches[o])->sums->stop = 0;
+    if (is_unsettled(d, watches))
+        peet__direct_report(run);
+    if (h->nentries < ENTRIES)
+        return 0;
+    run->limit = 0; /* the list is full */
+    return 1;
+}
+
+int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    const uint64_t now = h->clock + (run->began >> d->table.clock_shift);
+    if (__builtin_expect(h->ahead || site->only == NULL || is_unsettled(d, site->watches), 0)) {
+        const int at_once = h->at_once;
+        h->at_once = 0;
+        return show_and_report(run, d, site->watches,
+            &(struct entry){.kind = SHOWN,
+                .block = site->event.block,
+                .watches = site->watches,
+                .previous = run->previous,
+                .strides = site->event.strides,
+                .iterations = iterations,
+                .now = now,
+                .context = run->context},
+            !h->ahead || at_once);
+    }
+    site->event.context = run->context;
+    site->event.turns = iterations;
+    site->only->sums->stop = 0;
+    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous, now, site->only->sums->of);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ what blocks wait */
+
+/* Each of these executions has taken its time already, but for what was waited. */
+static void waited(const struct peet__direct *d, struct peet__direct_hw *h, struct peet_direct_watch *const *watches,
+    uint64_t cycles, uint64_t executions, int is_final)
+{
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
+        const uint64_t more = c != NULL ? cycles - executions * c->each : 0;
+        if (more == 0)
+            continue;
+        c->cycles += more;
+        if (!h->ahead || is_final)
+            continue;
+        if (h->nwaits == h->waits_size) {
+            const uint32_t n = h->waits_size != 0 ? 2 * h->waits_size : 256;
+            struct wait *const grown = realloc(h->waits, n * sizeof *grown);
+            if (grown == NULL)
+                abort(); /* nothing could be taken back then */
+            h->waits = grown;
+            h->waits_size = n;
+        }
+        h->waits[h->nwaits++] = (struct wait){c, more};
+    }
+}
+
+/* Of a block of the function whose code runs. */
+static struct peet_direct_watch *const *watches_of(const struct peet__direct *d, const struct peet_direct_run *run,
+    uint32_t id)
+{
+    const struct peet__function *const f = peet__direct_function_of(run->blocks);
+    return &f->direct->watches[(size_t)(id - f->blocks[0].id) * d->nobservers];
+}
+
+/* other() of the table. */
+static int other_and_count(struct peet_direct_run *run, uint32_t id)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    const uint64_t before = run->time;
+    h->performed = 0;
+    const int status = d->machine.other(run, id);
+    if (status >= 0 && run->time != before)
+        waited(d, h, watches_of(d, run, id), (run->time - before) >> d->table.clock_shift, 0, h->performed);
+    return status;
+}
+
+/* miss() of the table, for one hardware context. */
+static struct peet_direct_miss miss_and_count(struct peet_direct_run *run, uint32_t site, uint64_t line)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet_direct_watch *const *const watches = run->missing;
+    const struct peet_direct_miss miss = d->machine.miss(run, site, line);
+    if (miss.waited != 0 && miss.waited != UINT64_MAX)
+        waited(d, &d->hws[run->hw], watches, miss.waited >> d->table.clock_shift, 0, 1);
+    return miss;
+}
+
+/* loop() of the table; not for loops that observers see by themselves. */
+static int loop_and_count(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    const uint64_t before = run->time;
+    const int status = d->machine.loop(run, id, iterations, strides);
+    if (status == 0)
+        waited(d, &d->hws[run->hw], watches_of(d, run, id), (run->time - before) >> d->table.clock_shift, iterations,
+            0);
+    return status;
+}
+
+int peet__direct_counts_ahead(struct peet_direct_run *run, struct peet__function *f, uint32_t index,
+    const uint64_t *values)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet_direct_block request;
+    if (!d->tells)
+        return 1;
+    if (!f->direct->asked[index] &&
+        (d->ops->block(d->self, &f->blocks[index], values, &request) != 0 ||
+            peet__direct_ask_observers(d, f->direct, f, index, values, request.time) != 0))
+        return 0;
+    struct peet_direct_watch *const *const watches = &f->direct->watches[(size_t)index * d->nobservers];
+    int counted = 0;
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        counted |= peet__direct_counted_of(watches[o]) != NULL;
+    if (counted && is_unsettled(d, watches)) /* older reports go out first */
+        peet__direct_report(run);
+    return 1;
+}
+
+void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function *f, uint32_t index, uint64_t began,
+    uint64_t executions)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet__direct_hw *const h = peet__direct_hw_of(d, run);
+    if (h == NULL || !d->tells || executions == 0)
+        return;
+    struct peet_direct_watch *const *const watches = &f->direct->watches[(size_t)index * d->nobservers];
+    const struct peet_block *const block = &f->blocks[index];
+    const uint32_t shift = d->table.clock_shift;
+    int counted = 0, is_shown = 0;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
+        counted |= c != NULL;
+        is_shown |= c != NULL && (c->always || c->sums->stop != 0);
+    }
+    if (!counted)
+        return;
+    run->began = began;
+    if (is_shown)
+        show_and_report(run, d, watches,
+            &(struct entry){.kind = SHOWN,
+                .block = block,
+                .watches = watches,
+                .previous = run->previous,
+                .strides = f->code[index].strides,
+                .iterations = executions,
+                .now = h->clock + (began >> shift),
+                .context = run->context},
+            !h->ahead || run->final);
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
+        for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
+            c->sums->of[k] += executions * c->adds[k];
+        if (c != NULL && c->stops)
+            c->sums->stop = 1;
+    }
+    run->previous = block;
+    waited(d, h, watches, (run->time >> shift) - (began >> shift), executions, run->final != 0);
+}
+
+static void wrap(struct peet__direct *d)
+{
+    d->machine.other = d->table.other;
+    d->machine.miss = d->table.miss;
+    d->machine.loop = d->loop;
+    if (d->table.other != NULL)
+        d->table.other = other_and_count;
+    if (d->table.miss != NULL)
+        d->table.miss = miss_and_count;
+    if (d->loop != NULL)
+        d->loop = loop_and_count;
+}
+
+int peet_program_direct_commits(const struct peet_program *p)
+{
+    return p->direct->table.whole_cycles || !p->direct->tells;
+}
+
+int peet_program_direct_contexts(struct peet_program *p, unsigned n)
+{
+    struct peet__direct *const d = p->direct;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_observer *const ops = d->observers[o].ops;
+        d->tells |= ops->begins != NULL || ops->shown != NULL || ops->ends != NULL || ops->settled != NULL;
+        d->commits |= ops->at_commit;
+    }
+    d->commits &= d->table.whole_cycles;
+    if (d->tells && d->table.whole_cycles)
+        wrap(d);
+    if (d->nobservers == 0)
+        return 0;
+    if ((d->hws = calloc(n, sizeof *d->hws)) == NULL)
+        return PEET_ENOMEM;
+    d->nhws = n;
+    for (unsigned hw = 0; hw < n; hw++) {
+        d->hws[hw].hw = hw;
+        if (n > 1 && (d->hws[hw].entries = malloc((ENTRIES + ENTRIES_ROOM) * entry_bytes(d))) == NULL)
+            return PEET_ENOMEM;
+    }
+    return 0;
+}
