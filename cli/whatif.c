@@ -62,8 +62,9 @@ static double number(const json_t *node, const char *key)
 
 /* --------------------------------------------------------------------------------------------- options */
 
-/* "--top=3" or "--top 3".  Returns: the value, NULL: it is not that option; "" and *at beyond the end: it is, and the
- * value is missing */
+/* "--top=3" or "--top 3".  By hand: the options of peet whatif stand among those of peet run, which are passed on, and
+ * argp would refuse what it does not know.  Returns: the value; NULL: it is not that option; "" and *at beyond the end:
+ * it is that option, without a value */
 static const char *value_of(const char *name, int argc, char **argv, int *at)
 {
     size_t length = strlen(name);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events, whatever a hardware
- * context does concerns nobody else. So it runs up to its next global event at once, whatever the clocks of the others
- * say. The engine performs that event when it is due.  Invariants:
+ * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events, nothing that a
+ * hardware context does can be seen by others. So it runs up to its next global event at once, without regard to the
+ * clocks of the others. The engine performs that event when it is due.  Invariants:
  *
  *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done before
  *      that time is final, unless it has run `ahead` of the present moment.
  *   2. A hardware context that runs ahead executes hits in its own caches only, of blocks whose words have been
  *      recorded already. The words stay until the next global event, so that decoder, machine and counts can return to
- *      the mark: the place from which the context ran ahead.
+ *      the checkpoint: the place from which the context ran ahead.
  *   3. Before an event changes state that others can see, go_back() is called for each hardware context that may
  *      already have used the old state at a later time. After that, the context has done exactly the blocks that begin
  *      before the present moment (Jefferson, Virtual Time, TOPLAS 1985).
  */
 #include "state/map.h"
 
-/* A leash grows only after so many runs without a step back: who was wrong, as a rule is so again soon. */
-enum { LEASH_LEAST_CYCLES = 64, LEASH_RUNS = 32 };
+/* A window grows only after so many runs without a rollback: a processor that has been wrong is likely to be wrong
+ * again soon. */
+enum { WINDOW_LEAST_CYCLES = 64, WINDOW_RUNS = 32 };
 
 /** Ties go to the lower index. */
 static uint64_t moment(const struct peet_map *map, unsigned hw, uint64_t cycles)
@@ -55,9 +56,9 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
     core->clock = map->direct->undo(map->machine->self, hw);
     core->waits = 0;
     core->not_ready = 0; /* it has been waited for */
-    /* so far it was right */
-    core->leash_cycles = until > core->clock + LEASH_LEAST_CYCLES ? until - core->clock : LEASH_LEAST_CYCLES;
-    core->leash_runs = LEASH_RUNS;
+    /* up to there it was right */
+    core->window_cycles = until > core->clock + WINDOW_LEAST_CYCLES ? until - core->clock : WINDOW_LEAST_CYCLES;
+    core->window_runs = WINDOW_RUNS;
     if (core->clock < until) { /* hits, as before */
         map->current = hw;
         map->going_back = 1;
@@ -88,12 +89,12 @@ void peet__map_settle_ahead(struct peet_map *map)
 struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
 {
     struct peet_map_core *core = &map->cores[hw];
-    const uint64_t limit = core->clock + core->leash_cycles;
+    const uint64_t limit = core->clock + core->window_cycles;
 
-    if (core->leash_runs)
-        core->leash_runs--;
-    else if (core->leash_cycles <= UINT64_MAX / 4)
-        core->leash_cycles += core->leash_cycles / 8;
+    if (core->window_runs)
+        core->window_runs--;
+    else if (core->window_cycles <= UINT64_MAX / 4)
+        core->window_cycles += core->window_cycles / 8;
     core->ahead = 1;
     return map->direct->ahead(map->machine->self, hw, core->clock, map->until,
         limit > core->clock && limit < map->until ? map->until : limit);
@@ -115,6 +116,6 @@ void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
         return;
     map->runs_ahead = 1;
     for (unsigned hw = 0; hw < map->ncores; hw++)
-        map->cores[hw].leash_cycles = 1ull << 40;
+        map->cores[hw].window_cycles = 1ull << 40;
     peet_program_direct_host(program, machine_goes_back, map);
 }

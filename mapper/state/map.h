@@ -156,13 +156,13 @@ struct peet_map_core {
     uint64_t ran_cycles; /* with a context, those that have left it */
     uint64_t stirs;      /* comings and goings of contexts that do more than look (sync/spin.c) */
     struct peet_map_context *context;
-    uint32_t last_number;  /* software context that ran last */
-    uint8_t ran;           /* last_number means something */
-    uint8_t is_idle;       /* found nothing to do; its clock stands still */
-    uint8_t ahead;         /* it may have done what others come before: ahead.c can undo that */
-    uint8_t waits;         /* its machine code was left before a block whose turn was to come, and that is next */
-    uint64_t leash_cycles; /* how far it may go ahead at once; so many runs do not change that */
-    uint32_t leash_runs;
+    uint32_t last_number;   /* software context that ran last */
+    uint8_t ran;            /* last_number means something */
+    uint8_t is_idle;        /* found nothing to do; its clock stands still */
+    uint8_t ahead;          /* it may have executed blocks that begin after the present moment: ahead.c can undo them */
+    uint8_t waits;          /* its machine code was left before a block that was not due yet, and which is next */
+    uint64_t window_cycles; /* how far it may run ahead at once; unchanged for window_runs runs */
+    uint32_t window_runs;
     uint8_t kept;          /* for a context whose wait is supposed to take no time: others come here last */
     int64_t supposed;      /* cycles that functions took more than their machine said */
     int64_t last_supposed; /* of these, its last block's */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small reproducible generator for random replacement: splitmix64 (Steele, Lea, Flood 2014).  The stream
- * depends on the seed alone.
+ * depends on the seed alone.  mapper/base/splitmix.h has the same for the mapper, which may not include this.
  */
 #ifndef PEET_SIM_RANDOM_H
 #define PEET_SIM_RANDOM_H
