@@ -197,27 +197,27 @@ static int streams(struct peet_cli_record_writer *w, uint32_t thread, struct pee
 
 static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, struct peet_error *error)
 {
-    const uint32_t n = atomic_load(&b->nturns), thread = b->thread;
+    const uint32_t n = atomic_load(&b->nslices), thread = b->thread;
     uint32_t begin = 0;
     int err;
 
-    if (thread >= PEET__REAL_THREADS || n > PEET__REAL_TURNS)
+    if (thread >= PEET__REAL_THREADS || n > PEET__REAL_SLICES)
         return damaged(error);
     err = streams(w, thread, error);
     for (uint32_t i = 0; i < n && !err; i++) {
-        const struct peet__real_turn *t = &b->turns[i];
-        const struct peet_turn turn = {.why = t->why,
+        const struct peet__real_slice *t = &b->slices[i];
+        const struct peet_slice slice = {.why = t->why,
             .result = t->result,
             .cycle = t->tick > w->shared->first_tick ? t->tick - w->shared->first_tick : 0,
             .words = b->words + begin,
             .n = t->end - begin};
 
-        if (t->end < begin || t->end > PEET__REAL_WORDS + PEET__REAL_SLACK || t->why >= PEET_TURN_WHYS)
+        if (t->end < begin || t->end > PEET__REAL_WORDS + PEET__REAL_SLACK || t->why >= PEET_SLICE_WHYS)
             return damaged(error);
-        err = peet_recorder_turn(w->recorder, w->stream_of[thread], &turn, 0);
+        err = peet_recorder_slice(w->recorder, w->stream_of[thread], &slice, 0);
         begin = t->end;
-        w->last[thread] = turn.cycle;
-        w->words += turn.n;
+        w->last[thread] = slice.cycle;
+        w->words += slice.n;
     }
     w->over[thread] = b->last != 0;
     if (!err && b->last)
@@ -304,15 +304,15 @@ int peet_cli_record_end(struct peet_cli_record_writer *w, int wait_status, const
     for (uint32_t i = 0; i < atomic_load(&s->nthreads) && i < PEET__REAL_THREADS && !err; i++) {
         const uint32_t own = s->threads[i].block;
 
-        if (own && own <= s->nblocks && atomic_load(&peet__real_block(s, own - 1)->nturns))
+        if (own && own <= s->nblocks && atomic_load(&peet__real_block(s, own - 1)->nslices))
             err = block(w, peet__real_block(s, own - 1), error);
         waited += s->threads[i].waited_ticks;
         overhead += s->threads[i].overhead_ticks;
     }
     for (uint32_t i = 0; WIFEXITED(wait_status) && !s->stopped && i < w->streams && !err; i++)
         if (!w->over[i]) /* its end is the program's */
-            err = peet_recorder_turn(w->recorder, w->stream_of[i],
-                &(struct peet_turn){.why = PEET_TURN_DONE, .cycle = w->last[i]}, 0);
+            err = peet_recorder_slice(w->recorder, w->stream_of[i],
+                &(struct peet_slice){.why = PEET_SLICE_DONE, .cycle = w->last[i]}, 0);
     if (!err)
         err = images(w, error);
     *out = (struct peet_cli_recorded){.threads = atomic_load(&s->nthreads),

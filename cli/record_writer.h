@@ -20,7 +20,7 @@ struct peet_cli_recorded {
     double ran_s;      /* the program; 0: it did not come to its end */
     double waited_s;   /* threads, for the writer */
     double overhead_s; /* what recording cost the threads, all together */
-    uint64_t lost;     /* turns whose thread is not known */
+    uint64_t lost;     /* slices whose thread is not known */
     int attached, stopped;
 };
 

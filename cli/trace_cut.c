@@ -7,7 +7,7 @@
  * Then the words of each context are copied, from its place to the end of the part.
  *
  *   1. A place lies between two records, so that the parts of a trace together are the trace.
- *   2. By cycles, a turn belongs to the part in which it was begun.  Its last request may be answered in the next one.
+ *   2. By cycles, a slice belongs to the part in which it was begun.  Its last request may be answered in the next one.
  *   3. By instructions, a block belongs to the part in which it begins; events before it go with it.
  *   4. A marked loop (peet_mark_fork()) is one piece: what lies inside belongs to the part in which it is begun.
  *   5. A loop that wrote one record is cut by changing the last value of its counter in that record.
@@ -38,10 +38,10 @@ static int mark(struct peet_walk *w, struct peet_error *error)
     const size_t n = peet_decode_state_save(w->state, words, PEET_DECODE_STATE_WORDS);
 
     w->place.chunk = w->chunk;
-    w->place.turn = w->in_chunk - 1;
+    w->place.slice = w->in_chunk - 1;
     w->place.word = (size_t)(w->cursor - w->words);
     w->place.instructions = w->instructions;
-    w->place.cycle = w->turn.cycle;
+    w->place.cycle = w->slice.cycle;
     w->place.threads = w->threads;
     w->place.forks = w->forks;
     if (!n)
@@ -56,16 +56,16 @@ static int mark(struct peet_walk *w, struct peet_error *error)
     return 0;
 }
 
-/** The next turn of a stream whose time has come.  Returns: 1: it stands where the part begins, 0, or a peet_err */
+/** The next slice of a stream whose time has come.  Returns: 1: it stands where the part begins, 0, or a peet_err */
 static int advance(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error)
 {
     int got;
 
-    if (cut->by_cycles && w->turn.cycle >= cut->first && !w->marked) {
+    if (cut->by_cycles && w->slice.cycle >= cut->first && !w->marked) {
         got = mark(w, error);
         return got ? got : 1;
     }
-    if (w->turn.why != PEET_TURN_CRASHED && peet_walk_settle(cut, w, w->turn.result, error))
+    if (w->slice.why != PEET_SLICE_CRASHED && peet_walk_settle(cut, w, w->slice.result, error))
         return error->code;
     got = peet_walk_follow(cut, w, cut->first, error);
     if (got > 0) {
@@ -74,24 +74,24 @@ static int advance(struct peet_cut *cut, struct peet_walk *w, struct peet_error 
     }
     if (got < 0)
         return got;
-    if (w->turn.why != PEET_TURN_EVENT && peet_walk_settle(cut, w, 0, error))
+    if (w->slice.why != PEET_SLICE_EVENT && peet_walk_settle(cut, w, 0, error))
         return error->code;
     got = peet_walk_take(cut, w, error);
     w->ended = !got;
     return got < 0 ? got : 0;
 }
 
-/** Streams that have begun and stand before the part, the one with the earliest turn first. */
-static int by_turn(const struct peet_walk *a, const struct peet_walk *b)
+/** Streams that have begun and stand before the part, the one with the earliest slice first. */
+static int by_slice(const struct peet_walk *a, const struct peet_walk *b)
 {
-    return a->turn.cycle < b->turn.cycle || (a->turn.cycle == b->turn.cycle && a->stream < b->stream);
+    return a->slice.cycle < b->slice.cycle || (a->slice.cycle == b->slice.cycle && a->stream < b->stream);
 }
 
 static void sift(struct peet_walk **heap, size_t n, size_t i)
 {
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        child += child + 1 < n && by_turn(heap[child + 1], heap[child]);
-        if (!by_turn(heap[child], heap[i]))
+        child += child + 1 < n && by_slice(heap[child + 1], heap[child]);
+        if (!by_slice(heap[child], heap[i]))
             return;
         struct peet_walk *const one = heap[i];
 
@@ -104,7 +104,7 @@ static void push(struct peet_walk **heap, size_t *inout_n, struct peet_walk *w)
 {
     size_t i = (*inout_n)++;
 
-    for (heap[i] = w; i && by_turn(heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
+    for (heap[i] = w; i && by_slice(heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
         struct peet_walk *const one = heap[i];
 
         heap[i] = heap[(i - 1) / 2];
@@ -129,7 +129,7 @@ static int by_first(const void *a, const void *b)
 {
     struct peet_walk *const *x = a, *const *y = b;
 
-    return by_turn(*x, *y) ? -1 : by_turn(*y, *x);
+    return by_slice(*x, *y) ? -1 : by_slice(*y, *x);
 }
 
 /** All streams to where the part begins. */
@@ -143,7 +143,7 @@ static int follow_all(struct peet_cut *cut, struct peet_error *error)
 
     for (uint32_t s = 0; !err && s < n; s++) {
         cut->walks[s].stream = s;
-        cut->walks[s].turn.cycle = first_cycle_of(cut, s);
+        cut->walks[s].slice.cycle = first_cycle_of(cut, s);
         order[s] = &cut->walks[s];
     }
     if (!err)
@@ -152,7 +152,7 @@ static int follow_all(struct peet_cut *cut, struct peet_error *error)
     while (!err && (next < n || nheap)) {
         struct peet_walk *w;
 
-        while (!err && next < n && (!nheap || order[next]->turn.cycle <= heap[0]->turn.cycle)) {
+        while (!err && next < n && (!nheap || order[next]->slice.cycle <= heap[0]->slice.cycle)) {
             w = order[next++];
             w->over = goes_with_carrier(cut, w->stream);
             err = peet_walk_open(cut, w, error);
@@ -211,7 +211,7 @@ static int made_inside(const struct peet_cut *cut, const struct peet_stream_info
 /** Something of it has happened before the part. */
 static int has_begun(const struct peet_walk *w)
 {
-    return w->place.chunk || w->place.turn || w->place.word;
+    return w->place.chunk || w->place.slice || w->place.word;
 }
 
 /** Is the thread there when the part begins?  By instructions, contexts are not cut at one time. */
@@ -280,7 +280,7 @@ static json_t *describe(struct peet_cut *cut, struct peet_walk *w, int *inout_fi
     if (!info || goes_with_carrier(cut, w->stream))
         return NULL;
     if (w->ended && !(w->asked.type && waits_again(cut, w))) {
-        if (!thread || w->turn.why == PEET_TURN_CRASHED || peet_fold_joined(cut->fold, w->context))
+        if (!thread || w->slice.why == PEET_SLICE_CRASHED || peet_fold_joined(cut->fold, w->context))
             return NULL;
         return json_pack("{s:I,s:I,s:b,s:i}", "stream", (json_int_t)w->stream, "context", (json_int_t)w->context,
             "over", 1, "ready", 0);
@@ -362,7 +362,7 @@ static int copy_images(struct peet_recording *from, struct peet_recorder *to, st
     return err;
 }
 
-/** The state is kept before the next turn. */
+/** The state is kept before the next slice. */
 static int write_state(struct peet_walk *w, struct peet_recorder *to, struct peet_error *error)
 {
     const size_t n = w->nstate;
@@ -379,14 +379,14 @@ static void save_state(struct peet_walk *w)
     w->saved_instructions = w->instructions;
 }
 
-/** To the stream's place.  Returns: 1: its first turn is the present one, 0: there is none, or a peet_err */
+/** To the stream's place.  Returns: 1: its first slice is the present one, 0: there is none, or a peet_err */
 static int go_to_place(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error)
 {
     int got = peet_walk_open(cut, w, error);
 
     if (!got && !(w->saved = malloc(PEET_DECODE_STATE_WORDS * sizeof *w->saved)))
         got = no_memory(error);
-    w->has_turn = 0;
+    w->has_slice = 0;
     w->chunk = w->in_chunk = 0;
     w->asked.type = 0;
     w->threads = w->place.threads;
@@ -397,25 +397,25 @@ static int go_to_place(struct peet_cut *cut, struct peet_walk *w, struct peet_er
     if (got)
         return got;
     w->chunk = w->place.chunk;
-    peet_turns_seek(w->turns, w->chunk);
+    peet_slices_seek(w->slices, w->chunk);
     do
         got = peet_walk_take(cut, w, error);
-    while (got > 0 && (w->chunk < w->place.chunk || w->in_chunk <= w->place.turn));
-    if (got > 0 && w->place.word <= w->turn.n)
+    while (got > 0 && (w->chunk < w->place.chunk || w->in_chunk <= w->place.slice));
+    if (got > 0 && w->place.word <= w->slice.n)
         w->cursor = w->words + w->place.word;
     return got;
 }
 
-/** One turn, or what of it belongs to the part.  Returns: 1: the part's end lies in it, 0, or a peet_err */
-static int copy_turn(struct peet_cut *cut, struct peet_walk *w, struct peet_recorder *to, struct peet_error *error)
+/** One slice, or what of it belongs to the part.  Returns: 1: the part's end lies in it, 0, or a peet_err */
+static int copy_slice(struct peet_cut *cut, struct peet_walk *w, struct peet_recorder *to, struct peet_error *error)
 {
-    struct peet_turn turn = w->turn;
+    struct peet_slice slice = w->slice;
     const uint64_t *const begin = w->cursor, before = w->instructions;
     int got;
 
-    if (cut->by_cycles && w->turn.cycle >= cut->last && !w->marked)
+    if (cut->by_cycles && w->slice.cycle >= cut->last && !w->marked)
         return 1;
-    if (w->turn.why != PEET_TURN_CRASHED && peet_walk_settle(cut, w, w->turn.result, error))
+    if (w->slice.why != PEET_SLICE_CRASHED && peet_walk_settle(cut, w, w->slice.result, error))
         return error->code;
     got = peet_walk_follow(cut, w, cut->last, error);
     if (got < 0)
@@ -423,16 +423,16 @@ static int copy_turn(struct peet_cut *cut, struct peet_walk *w, struct peet_reco
     if (got && w->cursor == begin && !peet_decode_busy(w->state))
         return 1;
     if (got)
-        turn.why = PEET_TURN_FULL;
+        slice.why = PEET_SLICE_FULL;
     if (got && peet_decode_busy(w->state) && w->cursor - begin >= 2)
         w->words[w->cursor - w->words - 1] = peet_decode_loop_value(w->state);
-    turn.words = begin;
-    turn.n = (size_t)(w->cursor - begin);
+    slice.words = begin;
+    slice.n = (size_t)(w->cursor - begin);
     if (got && w->cursor == begin && w->nstate) /* the part lies within one loop */
         peet_decode_state_until(w->saved, w->state);
     if (write_state(w, to, error))
         return error->code;
-    if (peet_recorder_turn(to, w->stream, &turn, before))
+    if (peet_recorder_slice(to, w->stream, &slice, before))
         return peet_error_set(error, PEET_EIO, "%s", peet_recorder_error(to));
     return got;
 }
@@ -448,10 +448,10 @@ static int copy_stream(struct peet_cut *cut, struct peet_recorder *to, struct pe
     if (got > 0 && has_begun(w))
         save_state(w);
     while (got > 0) {
-        got = copy_turn(cut, w, to, error);
+        got = copy_slice(cut, w, to, error);
         if (got)
             break;
-        since += w->turn.n;
+        since += w->slice.n;
         got = peet_walk_take(cut, w, error);
         if (got > 0 && since >= WORDS_BETWEEN_STATES) {
             since = 0;
@@ -482,7 +482,7 @@ static int look_ahead(struct peet_cut *cut, struct peet_error *error)
         if (!w->starts || goes_with_carrier(cut, s) || w->threads_end != UINT64_MAX)
             continue;
         for (got = go_to_place(cut, w, error); got > 0; got = got < 0 ? got : peet_walk_take(cut, w, error)) {
-            if (w->turn.why != PEET_TURN_CRASHED && peet_walk_settle(cut, w, w->turn.result, error))
+            if (w->slice.why != PEET_SLICE_CRASHED && peet_walk_settle(cut, w, w->slice.result, error))
                 got = -1;
             else if ((got = peet_walk_follow(cut, w, cut->last, error)) != 0)
                 break;
@@ -533,7 +533,7 @@ static int copy(struct peet_cut *cut, struct peet_recorder *to, struct peet_erro
 
 /* ---------------------------------------------------------------------------------------- the word */
 
-/** What the trace knows before its first turn. */
+/** What the trace knows before its first slice. */
 static int begin(struct peet_cut *cut, struct peet_error *error)
 {
     json_t *description = json_loads(peet_recording_description(cut->from), 0, NULL);

@@ -82,7 +82,7 @@ int peet_walk_begin(struct peet_cut *cut, struct peet_walk *w, struct peet_error
 int peet_walk_open(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error)
 {
     const struct peet_stream_info *info = peet_recording_stream(cut->from, w->stream);
-    int err = peet_turns_open(cut->from, w->stream, &w->turns, error);
+    int err = peet_slices_open(cut->from, w->stream, &w->slices, error);
 
     w->context = info ? (uint32_t)info->context : w->stream;
     if (!err && peet_decode_state_new(cut->program, w->stream, info ? info->fs_base : 0, &w->state))
@@ -92,12 +92,12 @@ int peet_walk_open(struct peet_cut *cut, struct peet_walk *w, struct peet_error 
 
 void peet_walk_close(struct peet_walk *w)
 {
-    peet_turns_close(w->turns);
+    peet_slices_close(w->slices);
     peet_decode_state_free(w->state);
     free(w->words);
     free(w->saved);
     w->saved = NULL;
-    w->turns = NULL;
+    w->slices = NULL;
     w->state = NULL;
     w->words = NULL;
     w->cursor = w->end = NULL;
@@ -107,26 +107,26 @@ void peet_walk_close(struct peet_walk *w)
 int peet_walk_take(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error)
 {
     const size_t nchunks = peet_recording_nchunks(cut->from, w->stream);
-    const int got = peet_turns_next(w->turns, &w->turn, error);
+    const int got = peet_slices_next(w->slices, &w->slice, error);
     uint64_t *more;
 
-    w->has_turn = got > 0;
+    w->has_slice = got > 0;
     if (got <= 0)
         return got;
-    while (w->chunk < nchunks && w->in_chunk >= peet_recording_chunk(cut->from, w->stream, w->chunk)->turns)
+    while (w->chunk < nchunks && w->in_chunk >= peet_recording_chunk(cut->from, w->stream, w->chunk)->slices)
         w->chunk++, w->in_chunk = 0;
     w->in_chunk++;
-    if (w->room < w->turn.n + PEET_DECODE_ROOM_WORDS) {
-        more = realloc(w->words, (w->turn.n + PEET_DECODE_ROOM_WORDS) * sizeof *more);
+    if (w->room < w->slice.n + PEET_DECODE_ROOM_WORDS) {
+        more = realloc(w->words, (w->slice.n + PEET_DECODE_ROOM_WORDS) * sizeof *more);
         if (!more)
             return no_memory(error);
         w->words = more;
-        w->room = w->turn.n + PEET_DECODE_ROOM_WORDS;
+        w->room = w->slice.n + PEET_DECODE_ROOM_WORDS;
     }
-    if (w->turn.n)
-        memcpy(w->words, w->turn.words, w->turn.n * sizeof *w->words);
+    if (w->slice.n)
+        memcpy(w->words, w->slice.words, w->slice.n * sizeof *w->words);
     w->cursor = w->words;
-    w->end = w->words + w->turn.n;
+    w->end = w->words + w->slice.n;
     return 1;
 }
 
@@ -137,7 +137,7 @@ static int step(struct peet_cut *cut, struct peet_walk *w, struct peet_error *er
     const struct peet_block *block;
     int kind = peet_decode_next(w->state, &w->cursor, w->end, 0, &event, error);
 
-    if (kind < 0 && w->turn.why == PEET_TURN_CRASHED) /* its last record may be cut */
+    if (kind < 0 && w->slice.why == PEET_SLICE_CRASHED) /* its last record may be cut */
         kind = PEET_EVENT_NEED_WORDS;
     if (kind == PEET_EVENT_NEED_WORDS)
         w->cursor = w->end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Following the contexts of a trace for peet trace cut: turn by turn, with what each has asked for. */
+/* Following the contexts of a trace for peet trace cut: slice by slice, with what each has asked for. */
 #ifndef PEET_CLI_TRACE_WALK_H
 #define PEET_CLI_TRACE_WALK_H
 
@@ -12,8 +12,8 @@ enum { EVENT_ARGS = 16 };
 
 /** Somewhere in a stream. */
 struct peet_cut_place {
-    size_t chunk, turn; /* the turn that comes next, or in which it lies */
-    size_t word;        /* of that turn */
+    size_t chunk, slice; /* the slice that comes next, or in which it lies */
+    size_t word;         /* of that slice */
     uint64_t instructions, cycle;
     uint64_t threads, forks;
     uint64_t *state;
@@ -23,10 +23,10 @@ struct peet_cut_place {
 /** A stream that is followed. */
 struct peet_walk {
     uint32_t stream, context;
-    struct peet_turns *turns;
+    struct peet_slices *slices;
     struct peet_decode_state *state;
-    struct peet_turn turn; /* the present one */
-    int has_turn, ended;
+    struct peet_slice slice; /* the present one */
+    int has_slice, ended;
     size_t chunk, in_chunk; /* of the present one */
     uint64_t *words;
     size_t room;
@@ -57,12 +57,12 @@ int peet_walk_open(struct peet_cut *cut, struct peet_walk *w, struct peet_error 
 void peet_walk_close(struct peet_walk *w);
 /** peet_walk_begin() - what a part of a trace says of how this stream begins.  Returns: 0 or a peet_err */
 int peet_walk_begin(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error);
-/** peet_walk_take() - the next turn is the present one.  Returns: 1, 0 at the end, or a peet_err */
+/** peet_walk_take() - the next slice is the present one.  Returns: 1, 0 at the end, or a peet_err */
 int peet_walk_take(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error);
 /** peet_walk_settle() - the event that the context has asked for has had its effect.  Returns: 0 or PEET_ENOMEM */
 int peet_walk_settle(struct peet_cut *cut, struct peet_walk *w, uint64_t result, struct peet_error *error);
-/** peet_walk_follow() - go on to the end of the turn, or, by instructions, to the first record that is not before @until
- *  Returns: 1: that is here, 0: the turn is over, or a peet_err */
+/** peet_walk_follow() - go on to the end of the slice, or, by instructions, to the first record that is not before @until
+ *  Returns: 1: that is here, 0: the slice is over, or a peet_err */
 int peet_walk_follow(struct peet_cut *cut, struct peet_walk *w, uint64_t until, struct peet_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeping a run's turns; see tape.h.  The file's format is schema/trace/'s business. */
+/* Keeping a run's slices; see tape.h.  The file's format is schema/trace/'s business. */
 #include "host/source_parts.h"
 #include "host/tape.h"
 #include "host/writer.h"
@@ -94,8 +94,8 @@ json_t *peet_record_json(const struct peet_record *r)
 
     peet_writer_sync(r->writer);
     peet_writer_counts(r->writer, &n);
-    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "file", "trace.peet", "streams", (json_int_t)n.streams, "turns",
-        (json_int_t)n.turns, "words", (json_int_t)n.words, "bytes", (json_int_t)n.bytes);
+    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "file", "trace.peet", "streams", (json_int_t)n.streams, "slices",
+        (json_int_t)n.slices, "words", (json_int_t)n.words, "bytes", (json_int_t)n.bytes);
 }
 
 void peet_record_flush(struct peet_record *r)
@@ -180,13 +180,13 @@ void peet__record_before(struct peet_record *r, uint32_t context, struct peet_so
     begin_stream(r, context, c, &info);
 }
 
-/** Is the turn's last record an abstract event of this type? */
+/** Is the slice's last record an abstract event of this type? */
 static int ends_with(const struct peet_source_context *c, unsigned type, unsigned nargs)
 {
     return c->end - c->cursor > nargs && c->end[-(ptrdiff_t)nargs - 1] == PEET_RAW_ABSTRACT(type, nargs);
 }
 
-/** Now and then the decoder's state goes into the trace: it has used up all words before this turn. */
+/** Now and then the decoder's state goes into the trace: it has used up all words before this slice. */
 static void keep_state(struct peet_record *r, struct peet_tape *tape, const struct peet_source_context *c,
     uint64_t instructions, size_t nwords)
 {
@@ -202,20 +202,20 @@ static void keep_state(struct peet_record *r, struct peet_tape *tape, const stru
     tape->since += nwords;
 }
 
-void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_source_context *c, unsigned why,
+void peet__record_slice(struct peet_record *r, uint32_t context, struct peet_source_context *c, unsigned why,
     uint64_t result)
 {
     struct peet_tape *tape = c->tape;
-    struct peet_turn turn = {.why = why, .result = result, .words = c->cursor, .n = (size_t)(c->end - c->cursor)};
+    struct peet_slice slice = {.why = why, .result = result, .words = c->cursor, .n = (size_t)(c->end - c->cursor)};
     uint64_t instructions = 0;
 
     if (!tape)
         return;
     if (tape->stream != PEET_TAPE_NONE) {
         if (r->map)
-            peet_map_progress(r->map, context, &turn.cycle, &instructions);
-        keep_state(r, tape, c, instructions, turn.n);
-        peet_writer_turn(r->writer, tape->stream, &turn, instructions);
+            peet_map_progress(r->map, context, &slice.cycle, &instructions);
+        keep_state(r, tape, c, instructions, slice.n);
+        peet_writer_slice(r->writer, tape->stream, &slice, instructions);
     }
     if (why != PEET_YIELD_EVENT)
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recording as the source's subject; see tape.h.  No context has a stack here and nothing of the program runs: what a
- * context would have written in its next turn comes from its stream.  The mapper performs the abstract events anew.
+ * context would have written in its next slice comes from its stream.  The mapper performs the abstract events anew.
  * What it answers may differ from what was answered then; the context goes the way that it went then, and the
  * difference is counted.
  */
@@ -173,7 +173,7 @@ struct peet_recording *peet_replay_recording(const struct peet_replay *r)
 
 json_t *peet_replay_json(const struct peet_replay *r, uint64_t forced)
 {
-    return json_pack("{s:I,s:I,s:I,s:I,s:b,s:I}", "turns", (json_int_t)r->turns, "answers", (json_int_t)r->answers,
+    return json_pack("{s:I,s:I,s:I,s:I,s:b,s:I}", "slices", (json_int_t)r->slices, "answers", (json_int_t)r->answers,
         "other_answers", (json_int_t)r->other_answers, "missing_contexts", (json_int_t)r->missing, "cut", r->cut,
         "forced", (json_int_t)forced);
 }
@@ -196,8 +196,8 @@ static int go_to(struct peet_replay *r, struct peet_source_context *c, uint32_t 
     const struct peet_stream_info *info = peet_recording_stream(r->recording, stream);
     const struct peet_replay_begun *begun = peet__replay_begun(r, stream);
 
-    peet_turns_close(tape->turns);
-    tape->turns = NULL;
+    peet_slices_close(tape->slices);
+    tape->slices = NULL;
     tape->stream = stream;
     tape->threads = begun ? begun->threads : 0;
     tape->forks = begun ? begun->forks : 0;
@@ -208,7 +208,7 @@ static int go_to(struct peet_replay *r, struct peet_source_context *c, uint32_t 
         if (peet__replay_place(r, c, &r->error))
             return r->error.code;
     }
-    return peet_turns_open(r->recording, stream, &tape->turns, &r->error);
+    return peet_slices_open(r->recording, stream, &tape->slices, &r->error);
 }
 
 int peet__replay_place(struct peet_replay *r, struct peet_source_context *c, struct peet_error *error)
@@ -241,7 +241,7 @@ int peet__replay_begin(struct peet_replay *r, struct peet_source_context *c, siz
 uint64_t peet__replay_goes_on(struct peet_replay *r, const struct peet_source_context *c)
 {
     (void)r;
-    return c->tape && c->tape->turns ? peet_turns_cycle(c->tape->turns) : UINT64_MAX;
+    return c->tape && c->tape->slices ? peet_slices_cycle(c->tape->slices) : UINT64_MAX;
 }
 
 int peet__replay_context(struct peet_replay *r, struct peet_source_context *c, struct peet_source_context *creator,
@@ -279,7 +279,7 @@ static int ends_with(const struct peet_source_context *c, unsigned type, unsigne
     return c->end - c->cursor > nargs && c->end[-(ptrdiff_t)nargs - 1] == PEET_RAW_ABSTRACT(type, nargs);
 }
 
-/** A turn that the recording does not have. */
+/** A slice that the recording does not have. */
 static unsigned give(struct peet_source_context *c, unsigned why, const uint64_t *words, size_t n)
 {
     if (n)
@@ -318,18 +318,18 @@ static unsigned resume_worker(struct peet_replay *r, struct peet_source_context 
             return 0;
         }
         tape->asking = 1;
-        return give(c, PEET_TURN_EVENT, ask, 2);
+        return give(c, PEET_SLICE_EVENT, ask, 2);
     }
     if (result == PEET__NO_ITERATION)
-        return give(c, PEET_TURN_DONE, NULL, 0);
+        return give(c, PEET_SLICE_DONE, NULL, 0);
     if (!begin_iteration(r, c, context, result))
-        return give(c, PEET_TURN_EVENT, nothing, 4);
+        return give(c, PEET_SLICE_EVENT, nothing, 4);
     tape->asking = 0;
     *out_done = 0;
     return 0;
 }
 
-/** The stream has no more turns: the context is over, and an iteration is finished. */
+/** The stream has no more slices: the context is over, and an iteration is finished. */
 static unsigned give_end(struct peet_replay *r, struct peet_source_context *c)
 {
     struct peet_tape *tape = c->tape;
@@ -338,12 +338,12 @@ static unsigned give_end(struct peet_replay *r, struct peet_source_context *c)
 
     r->cut = 1;
     if (!tape->worker || r->error.code)
-        return give(c, PEET_TURN_DONE, NULL, 0);
+        return give(c, PEET_SLICE_DONE, NULL, 0);
     tape->asking = 1;
-    return give(c, PEET_TURN_EVENT, finish, 4);
+    return give(c, PEET_SLICE_EVENT, finish, 4);
 }
 
-/** Room in the ring for a turn with many notes. */
+/** Room in the ring for a slice with many notes. */
 static uint64_t *room_for(struct peet_source_context *c, size_t n)
 {
     struct peet_source_ring *ring = c->ring;
@@ -365,7 +365,7 @@ static uint64_t *room_for(struct peet_source_context *c, size_t n)
 unsigned peet__replay_resume(struct peet_replay *r, struct peet_source_context *c, uint32_t context, uint64_t result)
 {
     struct peet_tape *tape = c->tape;
-    struct peet_turn turn;
+    struct peet_slice slice;
     uint64_t *words;
     unsigned why;
     int got = 0, done = 0;
@@ -381,37 +381,37 @@ unsigned peet__replay_resume(struct peet_replay *r, struct peet_source_context *
         tape->again = NULL;
         tape->answered = 1;
         tape->forks += again[2] == PEET_ABSTRACT_DOALL_FORK;
-        return give(c, PEET_TURN_EVENT, again, 1 + PEET_RAW_NARGS(*again));
+        return give(c, PEET_SLICE_EVENT, again, 1 + PEET_RAW_NARGS(*again));
     }
-    if (tape->turns && !r->error.code)
-        got = peet_turns_next(tape->turns, &turn, &r->error);
+    if (tape->slices && !r->error.code)
+        got = peet_slices_next(tape->slices, &slice, &r->error);
     if (got <= 0)
         return give_end(r, c);
-    words = room_for(c, turn.n);
+    words = room_for(c, slice.n);
     if (!words) {
-        peet_error_set(&r->error, PEET_ENOMEM, "out of memory for a turn of the trace");
-        return give(c, PEET_TURN_DONE, NULL, 0);
+        peet_error_set(&r->error, PEET_ENOMEM, "out of memory for a slice of the trace");
+        return give(c, PEET_SLICE_DONE, NULL, 0);
     }
     if (tape->answered) {
         r->answers++;
-        r->other_answers += turn.why != PEET_TURN_CRASHED && turn.result != result;
+        r->other_answers += slice.why != PEET_SLICE_CRASHED && slice.result != result;
     }
-    r->turns++;
-    r->words += turn.n;
+    r->slices++;
+    r->words += slice.n;
     peet_host_progress(r->words, r->all_words);
-    memcpy(words, turn.words, turn.n * sizeof *words);
+    memcpy(words, slice.words, slice.n * sizeof *words);
     c->cursor = words;
-    c->end = words + turn.n;
-    if (turn.why == PEET_TURN_CRASHED)
-        tape->expected = turn.result;
-    tape->answered = turn.why == PEET_TURN_EVENT;
-    tape->forks += turn.why == PEET_TURN_EVENT && ends_with(c, PEET_ABSTRACT_DOALL_FORK, 6);
-    tape->asking = turn.why == PEET_TURN_EVENT && tape->worker && ends_with(c, PEET_ABSTRACT_DOALL_START, 1);
-    return turn.why;
+    c->end = words + slice.n;
+    if (slice.why == PEET_SLICE_CRASHED)
+        tape->expected = slice.result;
+    tape->answered = slice.why == PEET_SLICE_EVENT;
+    tape->forks += slice.why == PEET_SLICE_EVENT && ends_with(c, PEET_ABSTRACT_DOALL_FORK, 6);
+    tape->asking = slice.why == PEET_SLICE_EVENT && tape->worker && ends_with(c, PEET_ABSTRACT_DOALL_START, 1);
+    return slice.why;
 }
 
 void peet__replay_over(struct peet_source_context *c)
 {
     if (c->tape)
-        peet_turns_close(c->tape->turns);
+        peet_slices_close(c->tape->slices);
 }

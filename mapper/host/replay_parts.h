@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What replay.c (turns) and replay_middle.c (the beginning of a piece) share. */
+/* What replay.c (slices) and replay_middle.c (the beginning of a piece) share. */
 #ifndef PEET_REPLAY_PARTS_H
 #define PEET_REPLAY_PARTS_H
 
@@ -26,7 +26,7 @@ struct peet_replay {
     char **images;
     struct peet_known_answer *known;
     uint64_t words, all_words; /* replayed, and recorded */
-    uint64_t turns, answers, other_answers, missing, strays, unknown;
+    uint64_t slices, answers, other_answers, missing, strays, unknown;
     int cut;
     struct peet_error error;
     int has_middle;

@@ -6,7 +6,7 @@
  *   1. A context has a ring only while it has words that are not used up.  A context that waits for an answer keeps no
  *      more than its last record.
  *   2. Words of a ring that is given back stay readable until another context runs: events point into them.
- *   3. A replay differs in one place: resume_replayed() takes the turn from a file.
+ *   3. A replay differs in one place: resume_replayed() takes the slice from a file.
  */
 #include "host/source_parts.h"
 #include "host/unseen.h"
@@ -113,7 +113,7 @@ static enum peet_yield resume_once(struct peet_source *s, struct peet_source_con
     return why;
 }
 
-/** The words of a turn behind those that have been put aside.  Returns: whether there was room */
+/** The words of a slice behind those that have been put aside.  Returns: whether there was room */
 static int put_aside(struct peet_source_ring *ring, const struct peet_source_context *c, size_t *inout_n)
 {
     const size_t n = (size_t)(c->end - c->cursor), need = *inout_n + n + PEET_DECODE_ROOM_WORDS;
@@ -131,7 +131,7 @@ static int put_aside(struct peet_source_ring *ring, const struct peet_source_con
     return 1;
 }
 
-/** The next turn of a context that ran when it was recorded. */
+/** The next slice of a context that ran when it was recorded. */
 static enum peet_yield resume_replayed(struct peet_source *s, struct peet_source_context *c, uint32_t context)
 {
     const uint32_t before = c->tape->stream;
@@ -140,12 +140,12 @@ static enum peet_yield resume_replayed(struct peet_source *s, struct peet_source
     if (s->data && c->tape->worker && c->tape->stream != before && peet_datamap_thread(s->data, c->tape->fs_base))
         s->notes_lost = 1;
     c->result = 0;
-    c->done = why == PEET_TURN_DONE || why == PEET_TURN_CRASHED;
-    if (why == PEET_TURN_CRASHED) {
+    c->done = why == PEET_SLICE_DONE || why == PEET_SLICE_CRASHED;
+    if (why == PEET_SLICE_CRASHED) {
         c->crashed = 1;
         s->args[0] = c->tape->expected;
     }
-    return why == PEET_TURN_EVENT ? PEET_YIELD_EVENT : c->done ? PEET_YIELD_DONE : PEET_YIELD_FULL;
+    return why == PEET_SLICE_EVENT ? PEET_YIELD_EVENT : c->done ? PEET_YIELD_DONE : PEET_YIELD_FULL;
 }
 
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
@@ -174,7 +174,7 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
     }
     peet_host_unseen_look();
     if (s->record)
-        peet__record_turn(s->record, context, c, why, result);
+        peet__record_slice(s->record, context, c, why, result);
     if (why == PEET_YIELD_DONE)
         c->done = 1;
     return why;
@@ -537,7 +537,7 @@ static void executed(void *self, peet_program_executed *fn, void *arg)
     peet_program_direct_executed(((struct peet_source *)self)->program, fn, arg);
 }
 
-/** What is left of the words, or of the next turn if nothing is.  If most blocks are taken without it: one. */
+/** What is left of the words, or of the next slice if nothing is.  If most blocks are taken without it: one. */
 static unsigned blocks(void *self, uint32_t context, struct peet_block_event **out_events)
 {
     struct peet_source *s = self;
@@ -779,7 +779,7 @@ int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *e
         s->notes_lost = 1;
     c->done = c->crashed = 1;
     if (s->record)
-        peet__record_turn(s->record, context, c, PEET_TURN_CRASHED, (uint64_t)status);
+        peet__record_slice(s->record, context, c, PEET_SLICE_CRASHED, (uint64_t)status);
     s->args[0] = (uint64_t)status;
     return 0;
 }

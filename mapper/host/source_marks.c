@@ -3,7 +3,7 @@
  * Marked loops: the subject runs a sequential loop whose iterations are set off by marks, and the
  * mapper wants the iterations in an order of its own.  The carrier runs ahead, its words are cut at the
  * marks and kept per iteration until they are asked for.  A mark suspends the carrier, so each of its
- * turns lies wholly inside or wholly outside an iteration; what follows a mark begins with a block
+ * slices lies wholly inside or wholly outside an iteration; what follows a mark begins with a block
  * that says all, so an iteration can be decoded by itself.
  */
 #include "host/source_parts.h"
@@ -53,7 +53,7 @@ static int append(struct peet_source_segment *segment, const uint64_t *from, con
     return 0;
 }
 
-/** Does this turn's last record have this type and one argument? */
+/** Does this slice's last record have this type and one argument? */
 static int ends_with(const struct peet_source_context *c, unsigned type)
 {
     return c->end - c->cursor >= 2 && c->end[-2] == PEET_RAW_ABSTRACT(type, 1);
@@ -94,7 +94,7 @@ static int record_iteration(struct peet_source *s, uint32_t carrier, uint64_t it
     return 0;
 }
 
-/** One turn of the carrier outside iterations, and the iteration that it begins.  Sets loop->joined at the end. */
+/** One slice of the carrier outside iterations, and the iteration that it begins.  Sets loop->joined at the end. */
 static int advance(struct peet_source *s, uint32_t carrier, struct peet_error *error)
 {
     struct peet_source_context *c = s->contexts[carrier];

@@ -23,7 +23,7 @@ int peet__source_notes(struct peet_source *s, struct peet_source_context *c)
         uint64_t *more = malloc(need * sizeof *more);
 
         if (!more)
-            return PEET_ENOMEM; /* they stay where they are, for the next turn's */
+            return PEET_ENOMEM; /* they stay where they are, for the next slice's */
         free(ring->merged);
         ring->merged = more;
         ring->merged_room = need;

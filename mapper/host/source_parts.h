@@ -18,7 +18,7 @@ struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
     uint64_t *merged;              /* the words with notes among them, or NULL */
     size_t merged_room;
-    uint64_t *grown; /* the words of several turns at which no other context could run, or NULL */
+    uint64_t *grown; /* the words of several slices at which no other context could run, or NULL */
     size_t grown_room;
     uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS + PEET_DECODE_ROOM_WORDS];
 };
@@ -107,7 +107,7 @@ static inline uint64_t peet__source_fs_base(const struct peet_source_context *c)
 /** Let a context run on; its words are c->cursor .. c->end afterwards. */
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context);
 
-/** source_notes.c: the notes of the turn that has just been come among its words.  Returns: 0 or PEET_ENOMEM */
+/** source_notes.c: the notes of the slice that has just been come among its words.  Returns: 0 or PEET_ENOMEM */
 int peet__source_notes(struct peet_source *s, struct peet_source_context *c);
 
 /** next() for a context that has forked a marked loop: the loop's MARK_JOIN. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of the subject's contexts, kept in a recording (record.c) or taken from one (replay.c).  The live source
+ * Slices of the subject's contexts, kept in a recording (record.c) or taken from one (replay.c).  The live source
  * (source.c) calls these functions at the few places where words come from the subject: nothing else knows that there
  * are recordings.
  *
@@ -29,12 +29,12 @@ struct peet_tape {
     uint64_t fork;           /* ... doall of this number */
     int asking;              /* its last record asks for an iteration */
     uint64_t fs_base;
-    struct peet_turns *turns; /* replay: the place in the stream */
-    uint64_t since;           /* recording: words since the decoder's state was kept */
-    int answered;             /* replay: its last record is an event that has a result */
-    const uint64_t *again;    /* replay: an AGAIN that comes before the next turn, or NULL */
-    uint64_t iteration;       /* replay: that a worker carries */
-    uint64_t expected;        /* replay: recorded result of that event, known with the next turn */
+    struct peet_slices *slices; /* replay: the place in the stream */
+    uint64_t since;             /* recording: words since the decoder's state was kept */
+    int answered;               /* replay: its last record is an event that has a result */
+    const uint64_t *again;      /* replay: an AGAIN that comes before the next slice, or NULL */
+    uint64_t iteration;         /* replay: that a worker carries */
+    uint64_t expected;          /* replay: recorded result of that event, known with the next slice */
 };
 
 /* ---- record.c */
@@ -60,7 +60,7 @@ int peet__record_context(struct peet_record *record, uint32_t context, struct pe
     struct peet_source_context *creator, int worker, uint64_t fn, uint64_t arg);
 /** Before it runs: @result is what its pending event returns.  After it has run. */
 void peet__record_before(struct peet_record *record, uint32_t context, struct peet_source_context *c, uint64_t result);
-void peet__record_turn(struct peet_record *record, uint32_t context, struct peet_source_context *c, unsigned why,
+void peet__record_slice(struct peet_record *record, uint32_t context, struct peet_source_context *c, unsigned why,
     uint64_t result);
 void peet__record_over(struct peet_record *record, struct peet_source_context *c);
 /** Something from outside.  @kind: enum peet_tape_answer */
@@ -92,12 +92,12 @@ int peet__replay_begin(struct peet_replay *replay, struct peet_source_context *c
     struct peet_error *error);
 /** peet__replay_place() - the decoder comes to be where the context's stream begins.  Returns: 0 or a peet_err */
 int peet__replay_place(struct peet_replay *replay, struct peet_source_context *c, struct peet_error *error);
-/** peet__replay_goes_on() - the recorded time of its next turn, or UINT64_MAX */
+/** peet__replay_goes_on() - the recorded time of its next slice, or UINT64_MAX */
 uint64_t peet__replay_goes_on(struct peet_replay *replay, const struct peet_source_context *c);
 
 int peet__replay_context(struct peet_replay *replay, struct peet_source_context *c, struct peet_source_context *creator,
     int worker, struct peet_error *error);
-/** As peet__source_resume(); @result: what the pending event returns now.  Returns: enum peet_turn_why */
+/** As peet__source_resume(); @result: what the pending event returns now.  Returns: enum peet_slice_why */
 unsigned peet__replay_resume(struct peet_replay *replay, struct peet_source_context *c, uint32_t context,
     uint64_t result);
 void peet__replay_over(struct peet_source_context *c);

@@ -31,7 +31,7 @@ enum { RING_BYTES = 4 << 20, WAIT_MS = 100 };
 enum op {
     OP_IMAGE,
     OP_STREAM,
-    OP_TURN,
+    OP_SLICE,
     OP_PACKED,
     OP_STATE,
     OP_END,
@@ -183,7 +183,7 @@ static void perform(struct reader *r, const struct message *m)
 {
     struct peet_recorded_image image;
     struct peet_packed_words packed;
-    struct peet_turn turn;
+    struct peet_slice slice;
     uint32_t stream;
 
     switch (m->op) {
@@ -196,9 +196,9 @@ static void perform(struct reader *r, const struct message *m)
     case OP_STREAM:
         peet_recorder_stream(r->recorder, (const struct peet_stream_info *)(const void *)r->bytes, &stream);
         break;
-    case OP_TURN:
-        turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
-        peet_recorder_turn(r->recorder, m->stream, &turn, m->d);
+    case OP_SLICE:
+        slice = (struct peet_slice){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
+        peet_recorder_slice(r->recorder, m->stream, &slice, m->d);
         break;
     case OP_PACKED: /* how many words, how many bytes of codes and of literals; these */
         packed = (struct peet_packed_words){.n = ((const uint64_t *)(const void *)r->bytes)[0],
@@ -206,8 +206,8 @@ static void perform(struct reader *r, const struct message *m)
             .nliterals = ((const uint64_t *)(const void *)r->bytes)[2]};
         packed.codes = r->bytes + 3 * sizeof(uint64_t);
         packed.literals = packed.codes + packed.ncodes;
-        turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, NULL, packed.n};
-        peet_recorder_packed_turn(r->recorder, m->stream, &turn, m->d, &packed);
+        slice = (struct peet_slice){(uint32_t)m->a, m->b, m->c, NULL, packed.n};
+        peet_recorder_packed_slice(r->recorder, m->stream, &slice, m->d, &packed);
         break;
     case OP_STATE:
         peet_recorder_state(r->recorder, m->stream, (const uint64_t *)(const void *)r->bytes, m->bytes / 8, m->a);
@@ -366,16 +366,16 @@ uint32_t peet_writer_stream(struct peet_writer *w, const struct peet_stream_info
     return w->nstreams++;
 }
 
-/** Long turns are packed here, while their words are still in this processor's cache, and are not copied.  Returns: 0:
+/** Long slices are packed here, while their words are still in this processor's cache, and are not copied.  Returns: 0:
  * this one is not */
-static int say_packed(struct peet_writer *w, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+static int say_packed(struct peet_writer *w, uint32_t stream, const struct peet_slice *slice, uint64_t instructions)
 {
-    struct message m = {OP_PACKED, stream, turn->why, turn->result, turn->cycle, instructions, 0};
+    struct message m = {OP_PACKED, stream, slice->why, slice->result, slice->cycle, instructions, 0};
     struct peet_packed_words packed;
     uint64_t numbers[3];
 
-    if (turn->n < PEET_RECORDER_LONG_TURN || !w->pid || atomic_load(&w->shared->err) ||
-        peet_pack(w->packer, turn->words, turn->n, &packed))
+    if (slice->n < PEET_RECORDER_LONG_SLICE || !w->pid || atomic_load(&w->shared->err) ||
+        peet_pack(w->packer, slice->words, slice->n, &packed))
         return 0;
     numbers[0] = packed.n;
     numbers[1] = packed.ncodes;
@@ -389,12 +389,12 @@ static int say_packed(struct peet_writer *w, uint32_t stream, const struct peet_
     return 1;
 }
 
-void peet_writer_turn(struct peet_writer *w, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+void peet_writer_slice(struct peet_writer *w, uint32_t stream, const struct peet_slice *slice, uint64_t instructions)
 {
-    if (say_packed(w, stream, turn, instructions))
+    if (say_packed(w, stream, slice, instructions))
         return;
-    say(w, (struct message){OP_TURN, stream, turn->why, turn->result, turn->cycle, instructions, turn->n * 8},
-        turn->words);
+    say(w, (struct message){OP_SLICE, stream, slice->why, slice->result, slice->cycle, instructions, slice->n * 8},
+        slice->words);
 }
 
 void peet_writer_state(struct peet_writer *w, uint32_t stream, const uint64_t *words, size_t n, uint64_t instructions)

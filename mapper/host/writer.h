@@ -25,7 +25,8 @@ int peet_writer_open(const char *path, const char *description, int level, struc
 void peet_writer_image(struct peet_writer *writer, const struct peet_recorded_image *image);
 /** peet_writer_stream() - Returns: its number */
 uint32_t peet_writer_stream(struct peet_writer *writer, const struct peet_stream_info *info);
-void peet_writer_turn(struct peet_writer *writer, uint32_t stream, const struct peet_turn *turn, uint64_t instructions);
+void peet_writer_slice(struct peet_writer *writer, uint32_t stream, const struct peet_slice *slice,
+    uint64_t instructions);
 void peet_writer_state(struct peet_writer *writer, uint32_t stream, const uint64_t *words, size_t n,
     uint64_t instructions);
 void peet_writer_end(struct peet_writer *writer, uint32_t stream);

@@ -4,7 +4,7 @@
  * the kernel's.  Each of them writes its words into blocks of memory that it shares with the process that writes the
  * trace (shared.h).  Requests that order threads are noted with their place in that order (real.h).
  *
- * TIME.  A turn carries the time stamp counter at its end, less what recording has cost the thread so far: the time
+ * TIME.  A slice carries the time stamp counter at its end, less what recording has cost the thread so far: the time
  * spent in this file, which is measured, and a known cost for each word.  Who got a lock late because another one was
  * late must not count that as his own: as in event-based perturbation analysis (Malony, Reed and Wijshoff, IEEE TPDS
  * 3(4), 1992), the time at which a request is granted without recording follows from when it was made and when the
@@ -13,7 +13,7 @@
  *   1. Nothing here allocates or locks.  It may not be entered by handlers of signals: on a thread that runs one,
  *      nothing is recorded.
  *   2. `peet__real_self` is NULL as long as the thread has no block.  It then records into a scratch ring (ring.c).
- *   3. The thread's control page says how far its words go; a block's turns say how far they are whole.
+ *   3. The thread's control page says how far its words go; a block's slices say how far they are whole.
  */
 #include "plain/real.h"
 #include "plain/ring.h"
@@ -43,13 +43,13 @@ struct peet__real {
     struct peet__control *control;
     struct peet__real_block *block;
     uint32_t index, thread;
-    uint32_t whole;    /* words of the block that are in its turns */
+    uint32_t whole;    /* words of the block that are in its slices */
     uint32_t pauses;   /* handlers of signals that run, and the like */
     uint64_t *cursor;  /* of the block, while they do */
     uint64_t result;   /* of the last event */
     uint64_t overhead; /* ticks, */
     uint64_t words;    /* and words whose cost is not in it yet */
-    uint64_t tick;     /* of the last turn */
+    uint64_t tick;     /* of the last slice */
     uint64_t asked, asked_corrected;
     uint64_t made;
 };
@@ -139,18 +139,18 @@ static int take_block(struct peet__real *r)
     r->block->thread = r->thread;
     r->block->last = 0;
     r->whole = 0;
-    atomic_store(&r->block->nturns, 0);
+    atomic_store(&r->block->nslices, 0);
     shared->threads[r->thread].block = i + 1;
     r->control->cursor = r->block->words;
     set_limit(r);
     return 1;
 }
 
-/** What has been written since the last turn is one.  @now: when it was over */
-static void end_turn(struct peet__real *r, unsigned why, uint64_t now)
+/** What has been written since the last slice is one.  @now: when it was over */
+static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
 {
     struct peet__real_block *b = r->block;
-    const uint32_t k = atomic_load_explicit(&b->nturns, memory_order_relaxed);
+    const uint32_t k = atomic_load_explicit(&b->nslices, memory_order_relaxed);
     const uint64_t at = (uint64_t)(r->control->cursor - b->words);
 
     if (at > PEET__REAL_WORDS + PEET__REAL_SLACK || at < r->whole) { /* somebody without a ring of his own was here */
@@ -164,15 +164,15 @@ static void end_turn(struct peet__real *r, unsigned why, uint64_t now)
     r->words = 0;
     if (now - r->overhead > r->tick && now > r->overhead)
         r->tick = now - r->overhead;
-    b->turns[k] = (struct peet__real_turn){r->whole, why, r->result, r->tick};
+    b->slices[k] = (struct peet__real_slice){r->whole, why, r->result, r->tick};
     r->result = 0;
-    atomic_store_explicit(&b->nturns, k + 1, memory_order_release);
+    atomic_store_explicit(&b->nslices, k + 1, memory_order_release);
 }
 
 /** A check has found the limit, or there is no room for an event. */
 static int next_block(struct peet__real *r, uint64_t now)
 {
-    end_turn(r, PEET_TURN_FULL, now);
+    end_slice(r, PEET_SLICE_FULL, now);
     hand_over(r);
     return take_block(r);
 }
@@ -202,11 +202,11 @@ void peet__real_stub(uint64_t *frame, const uint64_t *xmm)
 
 /* ------------------------------------------------------------------------------------------ events */
 
-/** Room for a record, and for so many turns.  Returns: 0: the recording is over */
-static int room(struct peet__real *r, unsigned words, unsigned turns, uint64_t now)
+/** Room for a record, and for so many slices.  Returns: 0: the recording is over */
+static int room(struct peet__real *r, unsigned words, unsigned slices, uint64_t now)
 {
     if (r->control->cursor + words <= r->block->words + PEET__REAL_WORDS + PEET_RAW_SLACK_WORDS &&
-        atomic_load_explicit(&r->block->nturns, memory_order_relaxed) + turns + 1 < PEET__REAL_TURNS)
+        atomic_load_explicit(&r->block->nslices, memory_order_relaxed) + slices + 1 < PEET__REAL_SLICES)
         return 1;
     return next_block(r, now);
 }
@@ -250,7 +250,7 @@ void peet_rt_real_event(unsigned type, unsigned nargs, const uint64_t *args)
     if (!r || !room(r, nargs + 1, 1, now))
         return;
     put(r, type, nargs, args);
-    end_turn(r, PEET_TURN_EVENT, now);
+    end_slice(r, PEET_SLICE_EVENT, now);
     spent(r, now);
 }
 
@@ -280,7 +280,7 @@ void peet_rt_real_asks(void)
     if (!r || !room(r, 0, 1, now))
         return;
     if ((uint64_t)(r->control->cursor - r->block->words) != r->whole)
-        end_turn(r, PEET_TURN_FULL, now);
+        end_slice(r, PEET_SLICE_FULL, now);
     r->asked_corrected = now - r->overhead;
     spent(r, now);
     r->asked = ticks();
@@ -311,14 +311,14 @@ static void ordered(struct peet__real *r, uint64_t number, uint64_t place, unsig
     if (!room(r, 2 * 6 + nargs + 1, 3, now))
         return;
     put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_turn(r, PEET_TURN_EVENT, now);
+    end_slice(r, PEET_SLICE_EVENT, now);
     if (nargs) {
         put(r, type, nargs, args);
-        end_turn(r, PEET_TURN_EVENT, now);
+        end_slice(r, PEET_SLICE_EVENT, now);
     }
     order[2] = PEET_ORDER_END;
     put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_turn(r, PEET_TURN_EVENT, now);
+    end_slice(r, PEET_SLICE_EVENT, now);
 }
 
 static void leaves(struct peet__real *r, struct peet__real_place *place, uint64_t now)
@@ -450,13 +450,13 @@ void peet__real_created(uint32_t number, int made, int detached)
     if (!r || !room(r, 2 * 6 + 7, 3, now))
         return;
     put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_turn(r, PEET_TURN_EVENT, now);
+    end_slice(r, PEET_SLICE_EVENT, now);
     put(r, PEET_ABSTRACT_THREAD_CREATE, 6, args);
-    end_turn(r, PEET_TURN_EVENT, now);
+    end_slice(r, PEET_SLICE_EVENT, now);
     r->result = number;
     order[2] = PEET_ORDER_END;
     put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_turn(r, PEET_TURN_EVENT, now);
+    end_slice(r, PEET_SLICE_EVENT, now);
     spent(r, now);
 }
 
@@ -473,7 +473,7 @@ void peet__real_thread_ends(void)
 
     if (!r || !room(r, 0, 1, now))
         return;
-    end_turn(r, PEET_TURN_DONE, now);
+    end_slice(r, PEET_SLICE_DONE, now);
     shared->threads[r->thread].overhead_ticks = r->overhead;
     r->block->last = 1;
     hand_over(r);

@@ -4,8 +4,8 @@
  * trace (cli/record_writer.c).  Nothing here needs a lock:
  *
  *   1. A block belongs to the stack of free ones, to one thread, to the queue of full ones, or to the writer.
- *   2. A thread fills its block with words and says, turn by turn, how far it is whole (`nturns`, written last).  What
- *      is not part of a turn yet is lost if the program is killed.
+ *   2. A thread fills its block with words and says, slice by slice, how far it is whole (`nslices`, written last).  What
+ *      is not part of a slice yet is lost if the program is killed.
  *   3. A thread's blocks come into the queue in the order in which it has filled them.  The queue has a place for each
  *      block there is, so that it is never full.
  *   4. Nothing is overwritten: a thread that finds no free block waits for the writer.
@@ -25,26 +25,26 @@
 enum {
     PEET__REAL_WORDS = 8192,                     /* a block is closed at the first check behind so many */
     PEET__REAL_SLACK = 2 * PEET_RAW_SLACK_WORDS, /* ... and has room for more */
-    PEET__REAL_TURNS = 1024,                     /* and is closed when it has so many turns */
+    PEET__REAL_SLICES = 1024,                    /* and is closed when it has so many slices */
     PEET__REAL_THREADS = 4096,                   /* that are recorded; further ones run unrecorded, and are counted */
     PEET__REAL_IMAGES = 256,
     PEET__REAL_PLACES = 1 << 14, /* objects whose addresses fall together share an order */
 };
 
 /** How far a block is whole, and when it was. */
-struct peet__real_turn {
+struct peet__real_slice {
     uint32_t end;    /* in words of the block */
-    uint32_t why;    /* enum peet_turn_why of trace/recording.h */
+    uint32_t why;    /* enum peet_slice_why of trace/recording.h */
     uint64_t result; /* of the event before it */
     uint64_t tick;   /* of the time stamp counter, without what recording has cost */
 };
 
 struct peet__real_block {
     uint32_t thread;
-    _Atomic uint32_t nturns;
+    _Atomic uint32_t nslices;
     uint32_t last; /* the thread has ended with it */
     uint32_t unused;
-    struct peet__real_turn turns[PEET__REAL_TURNS];
+    struct peet__real_slice slices[PEET__REAL_SLICES];
     uint64_t words[PEET__REAL_WORDS + PEET__REAL_SLACK];
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <uthash.h>
 
-enum { TURN_WORDS = 16 * 1024 };
+enum { SLICE_WORDS = 16 * 1024 };
 
 /** A block that has been written.  Equal descriptions are one block. */
 struct known {
@@ -29,9 +29,9 @@ struct stream {
     uint64_t pc, next;
     unsigned ninsns, nrefs;
     uint64_t values[PEET__CODE_BLOCK_REFS];
-    uint64_t *words; /* of the turn */
+    uint64_t *words; /* of the slice */
     size_t n, room;
-    uint64_t instructions, before; /* so far; at the turn's beginning */
+    uint64_t instructions, before; /* so far; at the slice's beginning */
 };
 
 struct peet_code_writer {
@@ -40,7 +40,7 @@ struct peet_code_writer {
     uint64_t nblocks;
     struct stream **streams;
     uint32_t nstreams;
-    struct peet__bytes key, code; /* code: blocks that go to the file before the next turn */
+    struct peet__bytes key, code; /* code: blocks that go to the file before the next slice */
 };
 
 int peet_code_writer_new(struct peet_recorder *recorder, struct peet_code_writer **out_writer)
@@ -96,15 +96,15 @@ static int begin(struct peet_code_writer *w, const struct peet_stream_info *info
 
 /* ------------------------------------------------------------------------------------------ words */
 
-static int end_turn(struct peet_code_writer *w, uint32_t stream, unsigned why)
+static int end_slice(struct peet_code_writer *w, uint32_t stream, unsigned why)
 {
     struct stream *s = w->streams[stream];
-    const struct peet_turn turn = {.why = why, .words = s->words, .n = s->n};
+    const struct peet_slice slice = {.why = why, .words = s->words, .n = s->n};
     int err = w->code.n ? peet_recorder_code(w->recorder, w->code.at, w->code.n) : 0;
 
     w->code.n = 0;
     if (!err)
-        err = peet_recorder_turn(w->recorder, stream, &turn, s->before);
+        err = peet_recorder_slice(w->recorder, stream, &slice, s->before);
     s->n = 0;
     s->before = s->instructions;
     return err;
@@ -169,7 +169,7 @@ static int end_block(struct peet_code_writer *w, uint32_t stream)
     s->instructions += s->ninsns;
     s->ninsns = s->nrefs = 0;
     s->text.n = 0;
-    return s->n >= TURN_WORDS ? end_turn(w, stream, PEET_TURN_FULL) : 0;
+    return s->n >= SLICE_WORDS ? end_slice(w, stream, PEET_SLICE_FULL) : 0;
 }
 
 static int add_registers(struct peet__bytes *to, const uint8_t *regs, unsigned n)
@@ -259,7 +259,7 @@ int peet_code_event(struct peet_code_writer *w, uint32_t stream, unsigned type, 
 
     if (err || (err = add_words(w->streams[stream], &head, 1)) || (err = add_words(w->streams[stream], args, nargs)))
         return err;
-    return end_turn(w, stream, PEET_TURN_EVENT);
+    return end_slice(w, stream, PEET_SLICE_EVENT);
 }
 
 int peet_code_end(struct peet_code_writer *w, uint32_t stream)
@@ -272,7 +272,7 @@ int peet_code_end(struct peet_code_writer *w, uint32_t stream)
     if (!err && !stream)
         err = peet_code_event(w, 0, PEET_ABSTRACT_PROGRAM_EXIT, 1, status);
     if (!err)
-        err = end_turn(w, stream, PEET_TURN_DONE);
+        err = end_slice(w, stream, PEET_SLICE_DONE);
     if (!err)
         err = peet_recorder_end(w->recorder, stream);
     stream_free(w->streams[stream]);

@@ -26,7 +26,7 @@ struct peet_distance {
 };
 
 /**
- * peet_edit_distance() - insertions and deletions that turn a into b (Myers, "An O(ND) difference algorithm and its
+ * peet_edit_distance() - insertions and deletions that slice a into b (Myers, "An O(ND) difference algorithm and its
  *   variations", 1986; linear space)
  * @effort: differences that are looked at in one subproblem before the furthest-reaching path is taken as it is; 0:
  *   no limit.  Without a limit `edits` is the distance.  With one it is at least the distance, and `least` is at most

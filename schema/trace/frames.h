@@ -40,7 +40,7 @@ struct peet__entry {
     uint32_t kind, stream; /* enum peet__entry_kind; of an image: its number */
     uint64_t first, instructions, cycle;
     uint32_t offset, bytes;
-    uint32_t turns, reserved;
+    uint32_t slices, reserved;
 };
 _Static_assert(sizeof(struct peet__entry) == 48, "entries are written as they are");
 
@@ -51,17 +51,17 @@ struct peet__indexed {
 };
 _Static_assert(sizeof(struct peet__indexed) == 56, "entries are written as they are");
 
-/** A chunk: its head, then turns, codes and literals (codec.h).  Each turn is {number of words * 4 + why, result,
- * cycles since the turn before}. */
+/** A chunk: its head, then slices, codes and literals (codec.h).  Each slice is {number of words * 4 + why, result,
+ * cycles since the slice before}. */
 struct peet__chunk_head {
-    uint32_t turns, words, turns_bytes, codes_bytes, literals_bytes;
+    uint32_t slices, words, slices_bytes, codes_bytes, literals_bytes;
 };
 
-/* A chunk has one turn at least.  A turn is as a rule what a context writes between two checks, but the words of a
+/* A chunk has one slice at least.  A slice is as a rule what a context writes between two checks, but the words of a
  * context that must not be left come together. */
 #define PEET__CHUNK_WORDS_MAX (64u << 20)
 
-/* No frame decompresses to more.  A turn is at most what a context writes between two checks, with its notes. */
+/* No frame decompresses to more.  A slice is at most what a context writes between two checks, with its notes. */
 #define PEET__RAW_BYTES_MAX (256u << 20)
 
 #endif

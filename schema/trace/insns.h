@@ -113,7 +113,7 @@ int peet_stream_insns_next(struct peet_stream_insns *insns, struct peet_traced_i
     struct peet_error *error);
 /** The abstract event after a 2: type, arguments; live until the next call. */
 const struct peet_abstract_event *peet_stream_insns_event(const struct peet_stream_insns *insns);
-/** The time at which the turn after that event was asked for: the event had been performed by then. */
+/** The time at which the slice after that event was asked for: the event had been performed by then. */
 uint64_t peet_stream_insns_cycle(struct peet_stream_insns *insns);
 /** The function that the last instruction belongs to. */
 const struct peet_function *peet_stream_insns_function(const struct peet_stream_insns *insns);

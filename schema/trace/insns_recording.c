@@ -13,9 +13,9 @@ struct peet_stream_insns {
     struct peet_recording *recording;
     uint32_t stream;
     struct peet_program *program;
-    struct peet_turns *turns;
+    struct peet_slices *slices;
     struct peet_decode_state *state;
-    uint64_t *words; /* of the turn, with the room that the decoder wants */
+    uint64_t *words; /* of the slice, with the room that the decoder wants */
     size_t room;
     const uint64_t *cursor, *end;
     /* the block that is given, instruction by instruction */
@@ -51,7 +51,7 @@ static int go_to_state(struct peet_stream_insns *s, size_t i, struct peet_error 
     free(words);
     if (err)
         return err;
-    peet_turns_seek(s->turns, state.chunk);
+    peet_slices_seek(s->slices, state.chunk);
     s->position = state.instructions;
     return 0;
 }
@@ -87,7 +87,7 @@ int peet_stream_insns_open(struct peet_recording *recording, struct peet_program
     s->recording = recording;
     s->stream = stream;
     s->program = program;
-    err = peet_turns_open(recording, stream, &s->turns, error);
+    err = peet_slices_open(recording, stream, &s->slices, error);
     if (!err && peet_decode_state_new(program, stream, info ? info->fs_base : 0, &s->state))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err)
@@ -104,7 +104,7 @@ void peet_stream_insns_close(struct peet_stream_insns *s)
 {
     if (!s)
         return;
-    peet_turns_close(s->turns);
+    peet_slices_close(s->slices);
     peet_decode_state_free(s->state);
     free(s->words);
     free(s->values);
@@ -148,40 +148,40 @@ const struct peet_function *peet_stream_insns_function(const struct peet_stream_
     return s->function;
 }
 
-static int next_turn(struct peet_stream_insns *s, struct peet_error *error);
+static int next_slice(struct peet_stream_insns *s, struct peet_error *error);
 
 uint64_t peet_stream_insns_cycle(struct peet_stream_insns *s)
 {
     struct peet_error ignored = {0};
 
     if (s->cursor == s->end) /* what follows stays for the next call */
-        s->looked_ahead = next_turn(s, &ignored);
+        s->looked_ahead = next_slice(s, &ignored);
     return s->cycle;
 }
 
-/** The next turn with words.  Returns: 1, 0 at the end, or a peet_err */
-static int next_turn(struct peet_stream_insns *s, struct peet_error *error)
+/** The next slice with words.  Returns: 1, 0 at the end, or a peet_err */
+static int next_slice(struct peet_stream_insns *s, struct peet_error *error)
 {
-    struct peet_turn turn;
+    struct peet_slice slice;
     uint64_t *more;
     int got;
 
     do {
-        got = peet_turns_next(s->turns, &turn, error);
-    } while (got > 0 && !turn.n);
+        got = peet_slices_next(s->slices, &slice, error);
+    } while (got > 0 && !slice.n);
     if (got <= 0)
         return got;
-    if (s->room < turn.n + PEET_DECODE_ROOM_WORDS) {
-        more = realloc(s->words, (turn.n + PEET_DECODE_ROOM_WORDS) * sizeof *more);
+    if (s->room < slice.n + PEET_DECODE_ROOM_WORDS) {
+        more = realloc(s->words, (slice.n + PEET_DECODE_ROOM_WORDS) * sizeof *more);
         if (!more)
             return peet_error_set(error, PEET_ENOMEM, "out of memory");
         s->words = more;
-        s->room = turn.n + PEET_DECODE_ROOM_WORDS;
+        s->room = slice.n + PEET_DECODE_ROOM_WORDS;
     }
-    memcpy(s->words, turn.words, turn.n * sizeof *s->words);
-    s->cycle = turn.cycle;
+    memcpy(s->words, slice.words, slice.n * sizeof *s->words);
+    s->cycle = slice.cycle;
     s->cursor = s->words;
-    s->end = s->words + turn.n;
+    s->end = s->words + slice.n;
     return 1;
 }
 
@@ -213,7 +213,7 @@ static int next_event(struct peet_stream_insns *s, struct peet_error *error)
     if (s->looked_ahead < 0)
         return peet_error_set(error, s->looked_ahead, "the trace is damaged: peet trace check says where");
     while (s->cursor == s->end && !peet_decode_busy(s->state)) {
-        kind = next_turn(s, error);
+        kind = next_slice(s, error);
         if (kind <= 0)
             return kind;
     }

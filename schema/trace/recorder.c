@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing a recording.  Turns wait in memory, stream by stream, until a stream has a chunk's worth, or all of them
+ * Writing a recording.  Slices wait in memory, stream by stream, until a stream has a chunk's worth, or all of them
  * together have too many, or a second has passed; then they are predicted (codec.c) into the payload of the frame that
  * is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
  * file is cut back to the frame before.
@@ -19,8 +19,8 @@
 #include <zstd.h>
 
 enum {
-    CHUNK_WORDS = 64 * 1024,     /* 512 KiB */
-    LONG_TURN = CHUNK_WORDS / 8, /* a chunk of its own: codec.c learns a program's loops from a few thousand words */
+    CHUNK_WORDS = 64 * 1024,      /* 512 KiB */
+    LONG_SLICE = CHUNK_WORDS / 8, /* a chunk of its own: codec.c learns a program's loops from a few thousand words */
     PENDING_WORDS = 2 * 1024 * 1024, /* of all streams: 16 MiB */
     PAYLOAD_BYTES = 256 * 1024,      /* predicted: as a rule some megabytes of words */
     FASTEST_LEVEL = -50,             /* zstd's: a third of the time of level 1, up to half as much again in bytes */
@@ -31,15 +31,15 @@ enum {
 struct waiting {
     struct waiting *next; /* in the pool */
     uint64_t *words;
-    size_t n, room, turns;
-    struct peet__bytes lines; /* the turns' numbers */
+    size_t n, room, slices;
+    struct peet__bytes lines; /* the slices' numbers */
     uint64_t first, instructions, cycle, last_cycle;
 };
 
 struct peet_recorder {
     int fd, level, err;
     char message[300];
-    uint64_t bytes, nstreams, nimages, pending, turns, words;
+    uint64_t bytes, nstreams, nimages, pending, slices, words;
     struct waiting **streams, *pool;
     uint32_t streams_room;
     struct peet__codec *codec;
@@ -170,13 +170,13 @@ static int add_data(struct peet_recorder *r, struct peet__entry entry, const voi
 
 /* ---------------------------------------------------------------------------------------- streams */
 
-/** The turns of a stream that are not in a chunk yet become one.  @packed: their words */
+/** The slices of a stream that are not in a chunk yet become one.  @packed: their words */
 static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet_packed_words *packed)
 {
     struct waiting *w = r->streams[stream];
-    const struct peet__chunk_head head = {.turns = (uint32_t)w->turns,
+    const struct peet__chunk_head head = {.slices = (uint32_t)w->slices,
         .words = (uint32_t)packed->n,
-        .turns_bytes = (uint32_t)w->lines.n,
+        .slices_bytes = (uint32_t)w->lines.n,
         .codes_bytes = (uint32_t)packed->ncodes,
         .literals_bytes = (uint32_t)packed->nliterals};
     const struct peet__entry entry = {.kind = PEET__ENTRY_CHUNK,
@@ -184,7 +184,7 @@ static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet
         .first = w->first,
         .instructions = w->instructions,
         .cycle = w->cycle,
-        .turns = head.turns};
+        .slices = head.slices};
     const size_t from = r->data.n;
 
     if (peet__bytes_add(&r->data, &head, sizeof head) || peet__bytes_add(&r->data, w->lines.at, w->lines.n) ||
@@ -192,7 +192,7 @@ static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet
         peet__bytes_add(&r->data, packed->literals, packed->nliterals))
         return no_memory(r);
     w->first += packed->n;
-    w->turns = w->lines.n = 0;
+    w->slices = w->lines.n = 0;
     return add_entry(r, entry, from);
 }
 
@@ -209,7 +209,7 @@ static int end_chunk(struct peet_recorder *r, uint32_t stream)
     struct waiting *w = r->streams[stream];
     const size_t n = w->n;
 
-    if (r->err || !w->turns)
+    if (r->err || !w->slices)
         return r->err;
     r->pending -= n;
     w->n = 0;
@@ -247,7 +247,7 @@ int peet_recorder_stream(struct peet_recorder *r, const struct peet_stream_info 
         r->pool = w->next;
     else if (!(w = calloc(1, sizeof *w)))
         return no_memory(r);
-    w->n = w->turns = w->lines.n = 0;
+    w->n = w->slices = w->lines.n = 0;
     w->first = w->instructions = w->cycle = w->last_cycle = 0;
     r->streams[r->nstreams++] = w;
     return add_data(r, (struct peet__entry){.kind = PEET__ENTRY_STREAM, .stream = *out_stream}, info, sizeof *info);
@@ -262,7 +262,7 @@ static int is_late(struct peet_recorder *r)
     return now.tv_sec > r->flushed.tv_sec + 1;
 }
 
-/** Room for the words of another turn among those that wait. */
+/** Room for the words of another slice among those that wait. */
 static int make_room(struct peet_recorder *r, struct waiting *w, size_t n)
 {
     size_t room = w->room ? w->room : 64;
@@ -279,59 +279,59 @@ static int make_room(struct peet_recorder *r, struct waiting *w, size_t n)
     return 0;
 }
 
-/** What a turn is, but for its words. */
-static int add_line(struct peet_recorder *r, struct waiting *w, const struct peet_turn *turn, uint64_t instructions)
+/** What a slice is, but for its words. */
+static int add_line(struct peet_recorder *r, struct waiting *w, const struct peet_slice *slice, uint64_t instructions)
 {
-    if (!w->turns) {
+    if (!w->slices) {
         w->instructions = instructions;
-        w->cycle = w->last_cycle = turn->cycle;
+        w->cycle = w->last_cycle = slice->cycle;
     }
-    if (peet__bytes_number(&w->lines, (uint64_t)turn->n << 2 | turn->why) ||
-        peet__bytes_number(&w->lines, turn->result) || peet__bytes_number(&w->lines, turn->cycle - w->last_cycle))
+    if (peet__bytes_number(&w->lines, (uint64_t)slice->n << 2 | slice->why) ||
+        peet__bytes_number(&w->lines, slice->result) || peet__bytes_number(&w->lines, slice->cycle - w->last_cycle))
         return no_memory(r);
-    w->last_cycle = turn->cycle;
-    w->turns++;
-    r->words += turn->n;
-    r->turns++;
+    w->last_cycle = slice->cycle;
+    w->slices++;
+    r->words += slice->n;
+    r->slices++;
     return 0;
 }
 
-static int flush_now_and_then(struct peet_recorder *r, int long_turn)
+static int flush_now_and_then(struct peet_recorder *r, int long_slice)
 {
-    if (r->pending >= PENDING_WORDS || ((long_turn || r->turns % 64 == 0) && is_late(r)))
+    if (r->pending >= PENDING_WORDS || ((long_slice || r->slices % 64 == 0) && is_late(r)))
         peet_recorder_flush(r);
     return r->err;
 }
 
-int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+int peet_recorder_slice(struct peet_recorder *r, uint32_t stream, const struct peet_slice *slice, uint64_t instructions)
 {
     struct waiting *w = r->streams[stream];
 
     if (r->err || !w)
         return r->err;
-    if (turn->n > PEET__CHUNK_WORDS_MAX)
+    if (slice->n > PEET__CHUNK_WORDS_MAX)
         return fail(r, PEET_ELIMIT, "a context has written more words at once than a trace can hold");
-    if ((w->n + turn->n > PEET__CHUNK_WORDS_MAX && end_chunk(r, stream)) || add_line(r, w, turn, instructions))
+    if ((w->n + slice->n > PEET__CHUNK_WORDS_MAX && end_chunk(r, stream)) || add_line(r, w, slice, instructions))
         return r->err;
-    if (!w->n && turn->n >= PEET_RECORDER_LONG_TURN) { /* it need not wait, and is not copied */
-        put_words(r, stream, turn->words, turn->n);
-    } else if (make_room(r, w, turn->n) == 0) {
-        if (turn->n)
-            memcpy(w->words + w->n, turn->words, turn->n * sizeof *turn->words);
-        w->n += turn->n;
-        r->pending += turn->n;
-        if (w->n >= CHUNK_WORDS || w->turns >= CHUNK_WORDS)
+    if (!w->n && slice->n >= PEET_RECORDER_LONG_SLICE) { /* it need not wait, and is not copied */
+        put_words(r, stream, slice->words, slice->n);
+    } else if (make_room(r, w, slice->n) == 0) {
+        if (slice->n)
+            memcpy(w->words + w->n, slice->words, slice->n * sizeof *slice->words);
+        w->n += slice->n;
+        r->pending += slice->n;
+        if (w->n >= CHUNK_WORDS || w->slices >= CHUNK_WORDS)
             end_chunk(r, stream);
     }
-    return flush_now_and_then(r, turn->n >= PEET_RECORDER_LONG_TURN);
+    return flush_now_and_then(r, slice->n >= PEET_RECORDER_LONG_SLICE);
 }
 
-int peet_recorder_packed_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn,
+int peet_recorder_packed_slice(struct peet_recorder *r, uint32_t stream, const struct peet_slice *slice,
     uint64_t instructions, const struct peet_packed_words *packed)
 {
     struct waiting *w = r->streams[stream];
 
-    if (r->err || !w || (w->n && end_chunk(r, stream)) || add_line(r, w, turn, instructions))
+    if (r->err || !w || (w->n && end_chunk(r, stream)) || add_line(r, w, slice, instructions))
         return r->err;
     put_chunk(r, stream, packed);
     return flush_now_and_then(r, 1);
@@ -450,7 +450,7 @@ int peet_recorder_code(struct peet_recorder *r, const void *block, size_t n)
 
 void peet_recorder_counts(const struct peet_recorder *r, struct peet_recorder_counts *out_counts)
 {
-    *out_counts = (struct peet_recorder_counts){r->nstreams, r->turns, r->words, r->bytes};
+    *out_counts = (struct peet_recorder_counts){r->nstreams, r->slices, r->words, r->bytes};
 }
 
 const char *peet_recorder_error(const struct peet_recorder *r)

@@ -352,9 +352,9 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
             err = stream_of(r, e, error);
             break;
         case PEET__ENTRY_CHUNK:
-            r->chunks[n++] =
-                (struct chunk){{e->entry.stream, e->entry.turns, e->entry.first, e->entry.instructions, e->entry.cycle},
-                    e->frame, e->entry.offset, e->entry.bytes};
+            r->chunks[n++] = (struct chunk){
+                {e->entry.stream, e->entry.slices, e->entry.first, e->entry.instructions, e->entry.cycle}, e->frame,
+                e->entry.offset, e->entry.bytes};
             break;
         case PEET__ENTRY_STATE:
             r->states[nstates++] = (struct state){

@@ -4,8 +4,8 @@
  * The host writes one while a program runs (mapper/host/record.c); replay, `peet trace` and `peet compare` read it.
  *
  * A recording consists of *streams*, one for each software context (each thread, each iteration of a doall loop).  A
- * stream is a sequence of *turns*: what the context wrote between two moments at which the simulator looked at it, and
- * what the abstract event before it had returned.  Turns gather in *chunks* that can be decoded by themselves; chunks
+ * stream is a sequence of *slices*: what the context wrote between two moments at which the simulator looked at it, and
+ * what the abstract event before it had returned.  Slices gather in *chunks* that can be decoded by themselves; chunks
  * go to the file in zstd frames.  An index at the end says which frame holds which chunk; without it, after a kill, the
  * reader finds the frames one by one.
  *
@@ -38,11 +38,11 @@ struct peet_stream_info {
     uint64_t function, argument; /* what it was called with */
 };
 
-/** Why a turn ended; the values are those of enum peet_yield, and CRASHED. */
-enum peet_turn_why { PEET_TURN_FULL, PEET_TURN_EVENT, PEET_TURN_DONE, PEET_TURN_CRASHED, PEET_TURN_WHYS };
+/** Why a slice ended; the values are those of enum peet_yield, and CRASHED. */
+enum peet_slice_why { PEET_SLICE_FULL, PEET_SLICE_EVENT, PEET_SLICE_DONE, PEET_SLICE_CRASHED, PEET_SLICE_WHYS };
 
-struct peet_turn {
-    uint32_t why;    /* enum peet_turn_why */
+struct peet_slice {
+    uint32_t why;    /* enum peet_slice_why */
     uint64_t result; /* what the event before it returned; CRASHED: the exit status */
     uint64_t cycle;  /* simulated time at which it was asked for */
     const uint64_t *words;
@@ -80,8 +80,8 @@ int peet_recorder_open(const char *path, const char *description, int level, str
  * was written before stays readable.  Everything is copied. */
 int peet_recorder_image(struct peet_recorder *recorder, const struct peet_recorded_image *image);
 int peet_recorder_stream(struct peet_recorder *recorder, const struct peet_stream_info *info, uint32_t *out_stream);
-/** @instructions: executed by the stream before this turn, as far as it is known */
-int peet_recorder_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn,
+/** @instructions: executed by the stream before this slice, as far as it is known */
+int peet_recorder_slice(struct peet_recorder *recorder, uint32_t stream, const struct peet_slice *slice,
     uint64_t instructions);
 /** Words as they stand in the file, but for zstd. */
 struct peet_packed_words {
@@ -89,18 +89,18 @@ struct peet_packed_words {
     const uint8_t *codes, *literals;
     size_t ncodes, nliterals; /* bytes */
 };
-/** peet_recorder_packed_turn() - as peet_recorder_turn(), of words that somebody else has packed.  @turn: its words are
+/** peet_recorder_packed_slice() - as peet_recorder_slice(), of words that somebody else has packed.  @slice: its words are
  * not looked at */
-int peet_recorder_packed_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn,
+int peet_recorder_packed_slice(struct peet_recorder *recorder, uint32_t stream, const struct peet_slice *slice,
     uint64_t instructions, const struct peet_packed_words *packed);
-/** peet_recorder_state() - the decoder's state before the next turn of this stream, so that reading can begin there
- * @instructions: as of peet_recorder_turn() */
+/** peet_recorder_state() - the decoder's state before the next slice of this stream, so that reading can begin there
+ * @instructions: as of peet_recorder_slice() */
 int peet_recorder_state(struct peet_recorder *recorder, uint32_t stream, const uint64_t *words, size_t n,
     uint64_t instructions);
-/** peet_recorder_end() - no turn of this stream follows */
+/** peet_recorder_end() - no slice of this stream follows */
 int peet_recorder_end(struct peet_recorder *recorder, uint32_t stream);
 int peet_recorder_answer(struct peet_recorder *recorder, const struct peet_recorded_answer *answer);
-/** peet_recorder_early() - words that belong before the first turn (notes of constructors) */
+/** peet_recorder_early() - words that belong before the first slice (notes of constructors) */
 int peet_recorder_early(struct peet_recorder *recorder, const uint64_t *words, size_t n);
 /** peet_recorder_code() - blocks of code that no image describes (trace/code_parts.h) */
 int peet_recorder_code(struct peet_recorder *recorder, const void *block, size_t n);
@@ -108,7 +108,7 @@ int peet_recorder_code(struct peet_recorder *recorder, const void *block, size_t
 int peet_recorder_flush(struct peet_recorder *recorder);
 
 struct peet_recorder_counts {
-    uint64_t streams, turns, words, bytes; /* bytes: of the file so far */
+    uint64_t streams, slices, words, bytes; /* bytes: of the file so far */
 };
 void peet_recorder_counts(const struct peet_recorder *recorder, struct peet_recorder_counts *out_counts);
 const char *peet_recorder_error(const struct peet_recorder *recorder);
@@ -120,8 +120,8 @@ const char *peet_recorder_error(const struct peet_recorder *recorder);
  */
 int peet_recorder_close(struct peet_recorder *recorder, const char *ending, struct peet_error *error);
 
-/* Turns of so many words are packed by themselves: a program's loops are learnt from a few thousand words. */
-#define PEET_RECORDER_LONG_TURN 8192
+/* Slices of so many words are packed by themselves: a program's loops are learnt from a few thousand words. */
+#define PEET_RECORDER_LONG_SLICE 8192
 
 struct peet_packer;
 int peet_packer_new(struct peet_packer **out_packer);
@@ -180,7 +180,7 @@ int peet_recording_code_bytes(struct peet_recording *recording, const uint8_t **
 
 /** One chunk, as the index has it. */
 struct peet_recorded_chunk {
-    uint32_t stream, turns;
+    uint32_t stream, slices;
     uint64_t first_word, instructions, cycle; /* at its beginning */
 };
 size_t peet_recording_nchunks(const struct peet_recording *recording, uint32_t stream);
@@ -199,17 +199,17 @@ int peet_recording_state(struct peet_recording *recording, uint32_t stream, size
     struct peet_recorded_state *out_state, uint64_t **out_words, size_t *out_n, struct peet_error *error);
 
 /** A place in a stream. */
-struct peet_turns;
-int peet_turns_open(struct peet_recording *recording, uint32_t stream, struct peet_turns **out_turns,
+struct peet_slices;
+int peet_slices_open(struct peet_recording *recording, uint32_t stream, struct peet_slices **out_slices,
     struct peet_error *error);
-/** peet_turns_seek() - go on with the first turn of a chunk */
-void peet_turns_seek(struct peet_turns *turns, size_t chunk);
-/** peet_turns_next() - Returns: 1 and the turn, whose words live until the next call; 0: there is no more;
+/** peet_slices_seek() - go on with the first slice of a chunk */
+void peet_slices_seek(struct peet_slices *slices, size_t chunk);
+/** peet_slices_next() - Returns: 1 and the slice, whose words live until the next call; 0: there is no more;
  * PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
-int peet_turns_next(struct peet_turns *turns, struct peet_turn *out_turn, struct peet_error *error);
-/** peet_turns_cycle() - of the turn that comes next, or UINT64_MAX if there is none that can be read */
-uint64_t peet_turns_cycle(struct peet_turns *turns);
-void peet_turns_close(struct peet_turns *turns);
+int peet_slices_next(struct peet_slices *slices, struct peet_slice *out_slice, struct peet_error *error);
+/** peet_slices_cycle() - of the slice that comes next, or UINT64_MAX if there is none that can be read */
+uint64_t peet_slices_cycle(struct peet_slices *slices);
+void peet_slices_close(struct peet_slices *slices);
 
 /** peet_recording_check() - read every frame and decode every chunk.  Returns: 0, or the first damage, with a message
  * that says where */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recording.c (the file and what it says) and turns.c (the streams' turns) share. */
+/* What recording.c (the file and what it says) and slices.c (the streams' slices) share. */
 #ifndef PEET_TRACE_RECORDING_PARTS_H
 #define PEET_TRACE_RECORDING_PARTS_H
 
@@ -94,7 +94,7 @@ int peet__recording_frame(struct peet_recording *recording, uint64_t offset, uin
 const uint8_t *peet__recording_bytes(struct peet_recording *recording, uint64_t frame, uint32_t offset, uint32_t bytes,
     struct peet_error *error);
 
-/** turns.c: states in order, each stream knowing its own; those that have no chunk behind them are left out */
+/** slices.c: states in order, each stream knowing its own; those that have no chunk behind them are left out */
 void peet__recording_sort_states(struct peet_recording *recording);
 
 /** code_reader.c: what peet_recording_add_code() has made */

@@ -23,6 +23,9 @@ retired() {
 retired simulators/bus "course going group_way group_ways loop_way QUICK QUICK_READ QUICK_WRITE quick plan plans made maker recency floor losses grains sole told halves noted asking odd sooner settled"
 retired schema/jit "maker cold add_cold wanted nwanted hop hops path_maker on_path native_heat direct_heat"
 retired schema/decode "native_heat direct_heat"
+retired schema/trace "turn turns nturns peet_turn peet_turns"
+retired mapper/host "turn turns peet_turn peet_turns"
+retired runtime/plain "turn turns nturns"
 retired simulators/dtrack "lately find_lately is_odd"
 retired simulators/x86 "x86_node x86_edge x86_tape_ref grains"
 

@@ -15,8 +15,8 @@ static int fail(const struct peet_error *error)
 static int stream(struct peet_recording *from, struct peet_recorder *to, uint32_t s, struct peet_error *error)
 {
     struct peet_recorded_state state;
-    struct peet_turns *turns;
-    struct peet_turn turn;
+    struct peet_slices *slices;
+    struct peet_slice slice;
     uint64_t *words;
     uint32_t number;
     size_t n;
@@ -29,12 +29,12 @@ static int stream(struct peet_recording *from, struct peet_recorder *to, uint32_
         free(words);
     }
     if (!got)
-        got = peet_turns_open(from, s, &turns, error);
+        got = peet_slices_open(from, s, &slices, error);
     if (got)
         return got;
-    while ((got = peet_turns_next(turns, &turn, error)) > 0)
-        peet_recorder_turn(to, s, &turn, 0);
-    peet_turns_close(turns);
+    while ((got = peet_slices_next(slices, &slice, error)) > 0)
+        peet_recorder_slice(to, s, &slice, 0);
+    peet_slices_close(slices);
     peet_recorder_end(to, s);
     return got;
 }

@@ -87,7 +87,7 @@ int main(void)
     for (int i = 0; i < 50; i++) {
         for (int k = 0; k < 1000; k++)
             x++;
-        pthread_mutex_lock(&gate); /* a turn ends */
+        pthread_mutex_lock(&gate); /* a slice ends */
         pthread_mutex_unlock(&gate);
     }
     pthread_mutex_unlock(&lock);

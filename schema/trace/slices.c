@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turns of a recording's streams, chunk by chunk; see recording.h. */
+/* The slices of a recording's streams, chunk by chunk; see recording.h. */
 #include "trace/codec.h"
 #include "trace/recording_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct peet_turns {
+struct peet_slices {
     struct peet_recording *recording;
     struct peet__codec *codec;
     uint32_t stream;
     size_t chunk; /* the next one */
     uint64_t *words;
     size_t nwords, room, at;
-    uint8_t *lines; /* the turns of the chunk that is decoded */
+    uint8_t *lines; /* the slices of the chunk that is decoded */
     const uint8_t *line, *lines_end;
-    uint32_t left; /* turns of it */
+    uint32_t left; /* slices of it */
     uint64_t cycle;
 };
 
-int peet_turns_open(struct peet_recording *r, uint32_t stream, struct peet_turns **out_turns, struct peet_error *error)
+int peet_slices_open(struct peet_recording *r, uint32_t stream, struct peet_slices **out_slices,
+    struct peet_error *error)
 {
-    struct peet_turns *t = calloc(1, sizeof *t);
+    struct peet_slices *t = calloc(1, sizeof *t);
 
-    *out_turns = NULL;
+    *out_slices = NULL;
     if (!t)
         return peet__recording_no_memory(error);
     t->recording = r;
     t->stream = stream;
-    *out_turns = t;
+    *out_slices = t;
     return 0;
 }
 
-void peet_turns_seek(struct peet_turns *t, size_t chunk)
+void peet_slices_seek(struct peet_slices *t, size_t chunk)
 {
     t->chunk = chunk;
     t->left = 0;
@@ -40,7 +41,7 @@ void peet_turns_seek(struct peet_turns *t, size_t chunk)
     t->line = t->lines_end;
 }
 
-void peet_turns_close(struct peet_turns *t)
+void peet_slices_close(struct peet_slices *t)
 {
     if (!t)
         return;
@@ -50,7 +51,7 @@ void peet_turns_close(struct peet_turns *t)
     free(t);
 }
 
-static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *bytes, struct peet_error *error)
+static int decode(struct peet_slices *t, const struct chunk *c, const uint8_t *bytes, struct peet_error *error)
 {
     struct peet_recording *r = t->recording;
     struct peet__chunk_head head;
@@ -59,7 +60,7 @@ static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *by
     if (c->bytes < sizeof head)
         return peet__recording_damaged(r, c->frame, "a chunk is cut off", error);
     memcpy(&head, bytes, sizeof head);
-    if ((uint64_t)head.turns_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes ||
+    if ((uint64_t)head.slices_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes ||
         head.words > PEET__CHUNK_WORDS_MAX)
         return peet__recording_damaged(r, c->frame, "the parts of a chunk do not fit", error);
     if (!t->codec && peet__codec_new(&t->codec))
@@ -73,32 +74,32 @@ static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *by
     }
     bytes += sizeof head;
     free(t->lines);
-    t->lines = malloc(head.turns_bytes + 1u);
+    t->lines = malloc(head.slices_bytes + 1u);
     if (!t->lines)
         return peet__recording_no_memory(error);
-    memcpy(t->lines, bytes, head.turns_bytes);
+    memcpy(t->lines, bytes, head.slices_bytes);
     t->line = t->lines;
-    t->lines_end = t->lines + head.turns_bytes;
-    bytes += head.turns_bytes;
+    t->lines_end = t->lines + head.slices_bytes;
+    bytes += head.slices_bytes;
     if (peet__codec_decode(t->codec, bytes, head.codes_bytes, bytes + head.codes_bytes, head.literals_bytes, t->words,
             head.words))
         return peet__recording_damaged(r, c->frame, "the words of a chunk cannot be decoded", error);
     t->nwords = head.words;
     t->at = 0;
-    t->left = head.turns;
+    t->left = head.slices;
     t->cycle = c->public.cycle;
     return 0;
 }
 
-/** The chunk's words and turns have all been given, and it had as many as it said. */
-static int next_chunk(struct peet_turns *t, struct peet_error *error)
+/** The chunk's words and slices have all been given, and it had as many as it said. */
+static int next_chunk(struct peet_slices *t, struct peet_error *error)
 {
     struct peet_recording *r = t->recording;
     const struct chunk *c = &r->chunks[r->streams[t->stream].first + t->chunk];
     const uint8_t *bytes;
 
     if (t->at != t->nwords || t->line != t->lines_end)
-        return peet__recording_damaged(r, c->frame, "a chunk has more than its turns", error);
+        return peet__recording_damaged(r, c->frame, "a chunk has more than its slices", error);
     bytes = peet__recording_bytes(r, c->frame, c->offset, c->bytes, error);
     if (!bytes)
         return error->code;
@@ -106,7 +107,7 @@ static int next_chunk(struct peet_turns *t, struct peet_error *error)
     return decode(t, c, bytes, error);
 }
 
-int peet_turns_next(struct peet_turns *t, struct peet_turn *out_turn, struct peet_error *error)
+int peet_slices_next(struct peet_slices *t, struct peet_slice *out_slice, struct peet_error *error)
 {
     struct peet_recording *r = t->recording;
     struct peet_error mine = {0};
@@ -120,21 +121,22 @@ int peet_turns_next(struct peet_turns *t, struct peet_turn *out_turn, struct pee
         if (err)
             return peet_error_set(error, err, "%s", mine.message);
     }
-    if (peet__take_number(&t->line, t->lines_end, &n) || peet__take_number(&t->line, t->lines_end, &out_turn->result) ||
+    if (peet__take_number(&t->line, t->lines_end, &n) ||
+        peet__take_number(&t->line, t->lines_end, &out_slice->result) ||
         peet__take_number(&t->line, t->lines_end, &cycles) || n >> 2 > t->nwords - t->at)
         return peet__recording_damaged(r, r->chunks[r->streams[t->stream].first + t->chunk - 1].frame,
-            "a turn reaches beyond its chunk", error);
+            "a slice reaches beyond its chunk", error);
     t->left--;
     t->cycle += cycles;
-    out_turn->why = (uint32_t)(n & 3);
-    out_turn->cycle = t->cycle;
-    out_turn->n = n >> 2;
-    out_turn->words = t->words + t->at;
+    out_slice->why = (uint32_t)(n & 3);
+    out_slice->cycle = t->cycle;
+    out_slice->n = n >> 2;
+    out_slice->words = t->words + t->at;
     t->at += n >> 2;
     return 1;
 }
 
-uint64_t peet_turns_cycle(struct peet_turns *t)
+uint64_t peet_slices_cycle(struct peet_slices *t)
 {
     struct peet_error ignored = {0};
     const uint8_t *line;
@@ -239,7 +241,7 @@ int peet_recording_check(struct peet_recording *r, struct peet_error *error)
 {
     const uint64_t *words;
     const struct peet_recorded_answer *answers;
-    struct peet_turn turn;
+    struct peet_slice slice;
     uint64_t at = PEET__HEAD_BYTES, end, expected;
     size_t n;
     int err = peet_recording_early(r, &words, &n, error);
@@ -261,19 +263,19 @@ int peet_recording_check(struct peet_recording *r, struct peet_error *error)
         free(bytes);
     }
     for (uint32_t s = 0; s < r->nstreams && !err; s++) {
-        struct peet_turns *t;
+        struct peet_slices *t;
 
         expected = 0;
-        err = peet_turns_open(r, s, &t, error);
-        while (!err && (err = peet_turns_next(t, &turn, error)) > 0) {
-            if (t->at == turn.n && peet_recording_chunk(r, s, t->chunk - 1)->first_word != expected)
+        err = peet_slices_open(r, s, &t, error);
+        while (!err && (err = peet_slices_next(t, &slice, error)) > 0) {
+            if (t->at == slice.n && peet_recording_chunk(r, s, t->chunk - 1)->first_word != expected)
                 err = peet__recording_damaged(r, r->chunks[r->streams[s].first + t->chunk - 1].frame,
                     "words of a context are missing", error);
             else
                 err = 0;
-            expected += turn.n;
+            expected += slice.n;
         }
-        peet_turns_close(t);
+        peet_slices_close(t);
     }
     return err;
 }
