@@ -608,9 +608,9 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
         status = make_seed(asked, &signatures[i], 200000, 1, asked->seed + i, &seeds[i]);
         if (!status)
             status = choose_replicas(&seeds[i], &signatures[i], (unsigned)asked->replicas, &replicas, &mean);
-        if (!status && seeds[i].blocks * replicas * 128 > 1u << 27) {
+        if (!status && seeds[i].blocks * replicas * 128 > 1u << 26) {
             peet_cli_complain(
-                "%u copies of %llu blocks are more than 512 MiB; try a smaller --footprint, --length or --replicas",
+                "%u copies of %llu blocks are more than 256 MiB; try a smaller --footprint, --length or --replicas",
                 replicas, (unsigned long long)seeds[i].blocks);
             status = PEET_CLI_USAGE;
         }

@@ -56,10 +56,11 @@ struct peet_cli_seed_options {
     int once;        /* no element of 4 bytes is referenced by two steps, for pointer chases */
     int plain;       /* the 24 numbers alone are the aim */
 };
-/** One step of a stream: an element of 4 bytes, by its number, and how often it is referenced again at once. */
+/** One step of a stream: an element of 4 bytes, by its number, and how often it is referenced again at once */
 struct peet_cli_step {
     uint32_t element;
-    uint32_t again;
+    uint32_t again : 31;
+    uint32_t strided : 1; /* it goes on from the last such step to the next line of 64 bytes */
 };
 struct peet_cli_seed {
     struct peet_cli_step *steps;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AGAIN_BITS = 5, PER_LINE = 10, ROUNDS = 16 };
+enum { AGAIN_BITS = 5, ELEMENT_SHIFT = AGAIN_BITS + 1, PER_LINE = 10, ROUNDS = 16 };
 
 static const char head[] =
     "/*\n"
@@ -26,36 +26,48 @@ static const char body[] =
     "struct thread { struct array own[PHASES]; uint64_t loads; uint32_t sum; unsigned number; pthread_t id; };\n"
     "static struct array shared[PHASES];\n"
     "static const struct phase phases[PHASES];\n\n"
-    "/* Element i holds the number of the element behind it in the order, times 32, and how often i is loaded again. */\n"
+    "/* Element i holds the number of the element after it in the order, times 64, + 32 if that is one of the walk, and how often i is\n"
+    " * loaded again.  The order's numbers are 64 * element, + 32 for one of the walk, + how often it is loaded again. */\n"
     "static struct array fill(const struct phase *p)\n"
     "{\n"
     "    size_t bytes = ((size_t)p->words * REPLICAS * 4 + 4095) / 4096 * 4096;\n"
-    "    struct array a = { aligned_alloc(4096, bytes), p->order[0] >> 5 };\n\n"
+    "    struct array a = { aligned_alloc(4096, bytes), p->order[0] >> 6 };\n\n"
     "    if (!a.data) {\n"
     "        fputs(\"out of memory\\n\", stderr);\n"
     "        exit(1);\n"
     "    }\n"
     "    for (uint32_t r = 0; r < REPLICAS; r++)\n"
     "        for (uint32_t i = 0; i < p->steps; i++) {\n"
-    "            uint32_t last = i + 1 == p->steps, next = (last ? (r + 1) % REPLICAS : r) * p->words + (p->order[last ? 0 : i + 1] >> 5);\n\n"
-    "            a.data[r * p->words + (p->order[i] >> 5)] = next << 5 | (p->order[i] & 31);\n"
+    "            uint32_t last = i + 1 == p->steps, after = p->order[last ? 0 : i + 1];\n"
+    "            uint32_t next = (last ? (r + 1) % REPLICAS : r) * p->words + (after >> 6);\n\n"
+    "            a.data[r * p->words + (p->order[i] >> 6)] = next << 6 | (after & 32) | (p->order[i] & 31);\n"
     "        }\n"
     "    return a;\n"
     "}\n\n"
+    "#if WRITES\n"
+    "#define STORE /* to the line, which changes nothing */ \\\n"
+    "    if ((value >> 6) * 2654435761u >> 16 < WRITES) \\\n"
+    "        *(volatile uint32_t *)&data[at] = value;\n"
+    "#else\n"
+    "#define STORE\n"
+    "#endif\n"
+    "#define AFTER_LOAD \\\n"
+    "    loads--; \\\n"
+    "    for (uint32_t again = value & 31; again && loads; again--, loads--) \\\n"
+    "        total += *(volatile uint32_t *)&data[at]; \\\n"
+    "    STORE \\\n"
+    "    at = value >> 6;\n\n"
     "/* So many loads from here on.  Returns: the element where it ended */\n"
     "static uint32_t chase(uint32_t *data, uint32_t at, uint64_t loads, uint32_t *sum)\n"
     "{\n"
     "    uint32_t total = *sum;\n\n"
     "    while (loads) {\n"
-    "        uint32_t value = *(volatile uint32_t *)&data[at], again = value & 31;\n\n"
-    "        loads--;\n"
-    "        for (; again && loads; again--, loads--)\n"
-    "            total += *(volatile uint32_t *)&data[at];\n"
-    "#if WRITES\n"
-    "        if ((value >> 5) * 2654435761u >> 16 < WRITES)\n"
-    "            *(volatile uint32_t *)&data[at] = value; /* a store to the line, which changes nothing */\n"
-    "#endif\n"
-    "        at = value >> 5;\n"
+    "        uint32_t value = *(volatile uint32_t *)&data[at];\n\n"
+    "        AFTER_LOAD\n"
+    "        while (loads && value & 32) { /* a load of its own for the walk: prefetchers tell instructions apart */\n"
+    "            value = *(volatile uint32_t *)&data[at];\n"
+    "            AFTER_LOAD\n"
+    "        }\n"
     "    }\n"
     "    *sum = total;\n"
     "    return at;\n"
@@ -144,10 +156,11 @@ int peet_cli_bench_write(FILE *out, const void *what)
     for (size_t p = 0; p < b->nphases; p++) {
         const struct peet_cli_seed *s = &b->seeds[p];
         fprintf(out,
-            "\n/* %zu elements in %llu blocks of 512 bytes: 32 * element + times that it is loaded again */\nstatic const uint32_t order_%zu[] = {",
+            "\n/* %zu elements in %llu blocks of 512 bytes: 64 * element, + 32 for one of the walk, + times that it is loaded again */\nstatic const uint32_t order_%zu[] = {",
             s->n, (unsigned long long)s->blocks, p);
         for (size_t i = 0; i < s->n; i++)
-            fprintf(out, "%s%u,", i % PER_LINE ? "" : "\n    ", s->steps[i].element << AGAIN_BITS | s->steps[i].again);
+            fprintf(out, "%s%u,", i % PER_LINE ? "" : "\n    ",
+                s->steps[i].element << ELEMENT_SHIFT | s->steps[i].strided << AGAIN_BITS | s->steps[i].again);
         fputs("\n};\n", out);
     }
     fputs("\nstatic const struct phase phases[PHASES] = {\n", out);

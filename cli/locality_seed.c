@@ -11,6 +11,10 @@
  * or a half, is drawn by its share in the signature and by what the stream still lacks of it within the next WINDOW
  * references.  That is what compensates for cold misses, for depths that are not there yet, and for elements that are
  * used up.
+ *
+ * A prefetcher sees more than that: lines that follow each other.  Where a signature says that references to far lines
+ * are strided, a pointer chase *walks*: some steps, which one instruction of their own makes, go from a line of 64
+ * bytes to the next one.  Their share of each reuse distance of such lines is watched like all others.
  */
 #include "locality.h"
 
@@ -24,14 +28,21 @@ enum {
     NONE = 0,
     ONCE_WIDTHS = 4 /* widths of 512 to 64 bytes */,
     MOST_AGAIN = 31,
-    CANDIDATES = 8
+    CANDIDATES = 8,
+    LINES = 8,     /* of 64 bytes in a block */
+    RUN = 8,       /* blocks that are kept for a walk through new memory: a page */
+    FAR_LINES = 12 /* beyond 2^11 lines; what is nearer is on the stack, and new lines cannot stand for it */
 };
 
 static const double NOTHING = -1e300;
+/* So many times what the signature says is strided: a walk that takes all far lines leaves none to the blocks on the stack. */
+static const double MOST_WALKED = 1.2;
 
 struct block {
     uint64_t used[2]; /* its words that steps have taken */
+    uint32_t slot;    /* in the LRU stack; UNBORN: it is kept for a walk that has not come to it, GONE: used up */
 };
+enum { UNBORN = SLOTS, GONE = SLOTS + 1 };
 
 struct maker {
     const struct peet_cli_seed_options *options;
@@ -42,6 +53,12 @@ struct maker {
     int known[PEET_SIM_WIDTHS];
     double made[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], n, gain[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
     uint64_t random, last; /* last: address */
+    /* Of each reuse distance of 64-byte lines what is strided, as aim (shares) and so far; the line to which the walk
+     * goes next, UINT64_MAX: there is no walk */
+    double strided_aim[PEET_SIM_BUCKETS], strided[PEET_SIM_BUCKETS], strided_all, walked;
+    double strided_share; /* of all references to far lines */
+    uint64_t walk;
+    unsigned walk_word; /* of the line */
     /* LRU stack of blocks: slots in order of time, counted by a tree of sums (Fenwick, 1994) */
     uint32_t *tree, *at, next, live;
     struct block *blocks;
@@ -72,6 +89,7 @@ static void count(struct maker *m, uint32_t slot, uint32_t by)
 static void push(struct maker *m, uint32_t block)
 {
     m->at[m->next] = block;
+    m->blocks[block].slot = m->next;
     count(m, m->next++, 1);
     m->live++;
 }
@@ -99,21 +117,31 @@ static void compact(struct maker *m)
         push(m, order[i]);
 }
 
-/* The block at a depth is on top now.  Returns: it */
-static uint32_t take(struct maker *m, uint32_t depth)
+/* A block is on top now, wherever it was. */
+static void lift(struct maker *m, uint32_t block)
 {
-    uint32_t slot = find(m, m->live - depth), block = m->at[slot];
-    count(m, slot, (uint32_t)-1);
-    m->live--;
+    if (m->blocks[block].slot < SLOTS) {
+        count(m, m->blocks[block].slot, (uint32_t)-1);
+        m->live--;
+    }
     if (m->next == SLOTS)
         compact(m);
     push(m, block);
-    return block;
 }
 
-static int new_block(struct maker *m, uint32_t *out_block)
+/* The block on top is used up. */
+static void drop(struct maker *m, uint32_t block)
 {
-    if (m->nblocks == m->room) {
+    m->live--;
+    count(m, --m->next, (uint32_t)-1);
+    m->blocks[block].slot = GONE;
+}
+
+/* Blocks with numbers one after the other, the first at a multiple of @n, a power of two; none is on the stack. */
+static int keep_blocks(struct maker *m, uint32_t n, uint32_t *out_first)
+{
+    uint64_t first = (m->nblocks + n - 1) & -(uint64_t)n;
+    if (first + n > m->room) {
         uint64_t room = m->room ? 2 * m->room : 1024;
         struct block *more = realloc(m->blocks, room * sizeof(*more));
         if (!more)
@@ -121,11 +149,18 @@ static int new_block(struct maker *m, uint32_t *out_block)
         m->blocks = more;
         m->room = room;
     }
-    m->blocks[m->nblocks] = (struct block){{0, 0}};
-    *out_block = (uint32_t)m->nblocks++;
-    if (m->next == SLOTS)
-        compact(m);
-    push(m, *out_block);
+    for (uint64_t i = m->nblocks; i < first + n; i++)
+        m->blocks[i] = (struct block){{0, 0}, i < first ? GONE : UNBORN};
+    m->nblocks = first + n;
+    *out_first = (uint32_t)first;
+    return 0;
+}
+
+static int new_block(struct maker *m, uint32_t *out_block)
+{
+    if (keep_blocks(m, 1, out_block))
+        return -1;
+    lift(m, *out_block);
     return 0;
 }
 
@@ -315,6 +350,78 @@ static int observe(struct maker *m, uint64_t address)
     return 0;
 }
 
+/* --------------------------------------------------------------------------------------------------- walks */
+
+/* In which bucket a line of 64 bytes would be found; -1: no step can go there. */
+static int line_bucket(const struct maker *m, uint64_t line)
+{
+    uint8_t bucket[PEET_SIM_NODES];
+    const uint64_t block = line / LINES;
+    if (block >= m->nblocks || m->blocks[block].slot == GONE ||
+        (m->blocks[block].slot == UNBORN && !possible(m, PEET_SIM_COLD)) ||
+        !has_free(m, (uint32_t)block, LINES + (unsigned)(line % LINES), PEET_SIM_STRIDED_WIDTH))
+        return -1;
+    peet_sim_surface_where(m->surface, line * 64, PEET_SIM_STRIDED_WIDTH, bucket);
+    return bucket[LINES + line % LINES];
+}
+
+/* What is missing of strided references to lines of a bucket.  New lines stand for all that is missing: elements are used
+ * up, and when the stream begins again, lines that were new are far. */
+static double strided_lack(const struct maker *m, unsigned bucket)
+{
+    double missing = 0;
+    for (unsigned k = FAR_LINES; k < PEET_SIM_BUCKETS; k++)
+        if (k == bucket || bucket == PEET_SIM_COLD)
+            missing += m->strided_aim[k] * (m->n + 1) - m->strided[k];
+    return missing > 0 ? missing : 0;
+}
+
+/* A walk begins where it finds the lines of which most strided references are missing.  Returns: 0, or -1 without memory */
+static int begin_walk(struct maker *m)
+{
+    unsigned wanted = FAR_LINES, from, to;
+    uint32_t first;
+    for (unsigned k = FAR_LINES; k < PEET_SIM_COLD; k++)
+        if (strided_lack(m, k) > strided_lack(m, wanted))
+            wanted = k;
+    to = wanted; /* blocks are fewer than lines */
+    from = wanted > PEET_SIM_STRIDED_WIDTH ? wanted - PEET_SIM_STRIDED_WIDTH - 1 : 0;
+    for (unsigned i = 0; i < CANDIDATES; i++) {
+        const uint64_t low = 1ull << from, high = 1ull << to < m->live ? 1ull << to : m->live;
+        const uint64_t block = low < high ? m->at[find(m, m->live - (uint32_t)(low + below(m, high - low)))] : 0;
+        if (low < high && line_bucket(m, block * LINES) == (int)wanted) {
+            m->walk = block * LINES;
+            return 0;
+        }
+    }
+    if (!possible(m, PEET_SIM_COLD))
+        return 0;
+    if (keep_blocks(m, RUN, &first))
+        return -1;
+    m->walk = (uint64_t)first * LINES;
+    return 0;
+}
+
+/* Where the walk goes next, there is a far line that a step can go to.  Returns: its bucket, or -1 */
+static int walk_bucket(const struct maker *m)
+{
+    int bucket = m->walk == UINT64_MAX ? -1 : line_bucket(m, m->walk);
+    return bucket >= FAR_LINES ? bucket : -1;
+}
+
+/* The word of a line that a walk takes: the same one as in the line before, if it is free. */
+static unsigned walk_word(const struct maker *m, uint64_t line)
+{
+    const unsigned first = (unsigned)(line % LINES) * (WORDS / LINES);
+    const uint64_t *used = m->blocks[line / LINES].used;
+    for (unsigned i = 0; i < WORDS / LINES; i++) {
+        const unsigned word = first + (m->walk_word + i) % (WORDS / LINES);
+        if (!(used[word / 64] >> word % 64 & 1))
+            return word;
+    }
+    return first;
+}
+
 /* The latest step is referenced once more, if what it lacks says so: references within the newest line of the narrowest
  * width that counts. */
 static int again(struct maker *m)
@@ -324,32 +431,92 @@ static int again(struct maker *m)
     return step && step->again < MOST_AGAIN && m->known[width] && lack(m, width, 0) > m->aim[width][0] * WINDOW;
 }
 
+/* Block and word are a step. */
+static int make_step(struct maker *m, uint32_t block, unsigned word, int strided)
+{
+    m->blocks[block].used[word / 64] |= 1ull << word % 64;
+    m->seed->steps[m->seed->n++] = (struct peet_cli_step){block * (uint32_t)WORDS + word, 0, strided};
+    return observe(m, (uint64_t)block * 512 + word * 4ull);
+}
+
+/* A step of the walk, to the line that is next. */
+static int step_on(struct maker *m, unsigned bucket)
+{
+    const uint32_t block = (uint32_t)(m->walk / LINES);
+    const unsigned word = walk_word(m, m->walk);
+    lift(m, block);
+    m->walk++;
+    m->walk_word = word % (WORDS / LINES);
+    m->strided[bucket]++;
+    m->walked++;
+    return make_step(m, block, word, 1);
+}
+
+/* A step of the walk whenever their share says so: regularly, so that a line's other elements are referenced before the
+ * next line comes.  Returns: 1: it is made, 0: it is not, -1: no memory */
+static int step_in_turn(struct maker *m)
+{
+    int bucket = walk_bucket(m);
+    if (strided_lack(m, PEET_SIM_COLD) <= 0)
+        return 0;
+    if (bucket < 0 || strided_lack(m, (unsigned)bucket) <= 0) {
+        if (begin_walk(m))
+            return -1;
+        bucket = walk_bucket(m);
+    }
+    return bucket < 0 || strided_lack(m, (unsigned)bucket) <= 0 ? 0 : step_on(m, (unsigned)bucket) ? -1 : 1;
+}
+
+/* A step to a far line that is none of the walk was drawn.  More of them are than there should be, because elements are
+ * used up; of them, too, as many belong to the walk as the signature says.  Returns: as above */
+static int step_instead(struct maker *m)
+{
+    if (!m->options->once || m->walked >= MOST_WALKED * m->strided_all * m->n || uniform(m) >= m->strided_share)
+        return 0;
+    if (walk_bucket(m) < 0 && begin_walk(m))
+        return -1;
+    return walk_bucket(m) < 0 ? 0 : step_on(m, (unsigned)walk_bucket(m)) ? -1 : 1;
+}
+
+/* A step to a block that is new to the stack. */
+static int step_to_new(struct maker *m)
+{
+    uint32_t block;
+    int made = step_instead(m);
+    if (made)
+        return made < 0 ? -1 : 0;
+    return new_block(m, &block) ? -1 : make_step(m, block, draw_word(m, block), 0);
+}
+
 static int step(struct maker *m)
 {
     struct peet_cli_step *last = m->seed->n ? &m->seed->steps[m->seed->n - 1] : NULL;
+    unsigned bucket, word;
+    uint32_t block;
+    int made;
     if (m->options->once && again(m)) {
         last->again++;
         return observe(m, m->last);
     }
-    unsigned bucket = draw_bucket(m), word;
+    made = m->options->once ? step_in_turn(m) : 0;
+    if (made)
+        return made < 0 ? -1 : 0;
+    bucket = draw_bucket(m);
     gains(m);
-    uint32_t block;
-    if (bucket == PEET_SIM_COLD) {
-        if (new_block(m, &block))
-            return -1;
-    } else {
-        block = take(m, draw_depth(m, bucket));
-        if (m->options->once && !has_free(m, block, 1, 0)) { /* used up: another one takes its place in the stack */
-            m->live--;
-            count(m, --m->next, (uint32_t)-1);
-            if (new_block(m, &block))
-                return -1;
-        }
+    if (bucket == PEET_SIM_COLD)
+        return step_to_new(m);
+    block = m->at[find(m, m->live - draw_depth(m, bucket))];
+    if (m->options->once && !has_free(m, block, 1, 0)) { /* used up: another one takes its place in the stack */
+        lift(m, block);
+        drop(m, block);
+        return step_to_new(m);
     }
     word = draw_word(m, block);
-    m->blocks[block].used[word / 64] |= 1ull << word % 64;
-    m->seed->steps[m->seed->n++] = (struct peet_cli_step){block * (uint32_t)WORDS + word, 0};
-    return observe(m, (uint64_t)block * 512 + word * 4ull);
+    if (m->strided_share > 0 && line_bucket(m, block * (uint64_t)LINES + word / (WORDS / LINES)) >= FAR_LINES &&
+        (made = step_instead(m)))
+        return made < 0 ? -1 : 0;
+    lift(m, block);
+    return make_step(m, block, word, 0);
 }
 
 static void aims(struct maker *m, const struct peet_cli_signature *s)
@@ -360,6 +527,14 @@ static void aims(struct maker *m, const struct peet_cli_signature *s)
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
             m->aim[w][k] = (double)s->tally.reuse[w][k] / (double)s->tally.references;
     }
+    double far = 0, strided = 0;
+    for (unsigned k = FAR_LINES; counts && k < PEET_SIM_BUCKETS; k++) {
+        m->strided_aim[k] = (double)s->tally.strided[k] / (double)s->tally.references;
+        strided += m->strided_aim[k];
+        far += m->aim[PEET_SIM_STRIDED_WIDTH][k];
+    }
+    m->strided_all = strided;
+    m->strided_share = strided > 0 ? strided / far : 0;
     for (unsigned h = 0; h < PEET_SIM_HALVINGS; h++)
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
             m->alpha[h][k] = counts && k < PEET_SIM_COLD && s->tally.reuse[h][k]
@@ -373,6 +548,7 @@ int peet_cli_seed_make(const struct peet_cli_signature *signature, const struct 
     struct maker m = {.options = options,
         .seed = out,
         .random = options->random * 0x9e3779b97f4a7c15u | 1,
+        .walk = UINT64_MAX,
         .limit = options->blocks ? options->blocks : 1u << 19};
     int status = 0;
     memset(out, 0, sizeof(*out));

@@ -82,6 +82,10 @@ static int check_tally(const struct peet_sim_tally *t, const char *name, struct 
                 return peet_error_set(error, PEET_EFORMAT,
                     "%s: not monotone: %u lines of %u bytes hit more often than as many of %u", name, 1u << k,
                     peet_sim_bytes_of_width(w), peet_sim_bytes_of_width(w - 1));
+        for (unsigned k = 0; w == PEET_SIM_STRIDED_WIDTH && k < PEET_SIM_BUCKETS; k++)
+            if (t->strided[k] > t->reuse[w][k])
+                return peet_error_set(error, PEET_EFORMAT, "%s: \"strided\"[%u] is more than \"reuse\"[%u][%u]", name,
+                    k, w, k);
         for (unsigned k = 0; w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD; k++)
             if (t->same[w][k] > t->reuse[w][k])
                 return peet_error_set(error, PEET_EFORMAT, "%s: \"same\"[%u][%u] is more than \"reuse\"[%u][%u]", name,
@@ -93,7 +97,7 @@ static int check_tally(const struct peet_sim_tally *t, const char *name, struct 
 static int read_tally(const json_t *node, const char *name, struct peet_sim_tally *out, struct peet_error *error)
 {
     const json_t *reuse = json_object_get(node, "reuse"), *same = json_object_get(node, "same"),
-                 *references = json_object_get(node, "references");
+                 *references = json_object_get(node, "references"), *strided = json_object_get(node, "strided");
     int status = 0;
     memset(out, 0, sizeof(*out));
     if (!json_is_integer(references) || json_integer_value(references) <= 0)
@@ -107,6 +111,8 @@ static int read_tally(const json_t *node, const char *name, struct peet_sim_tall
         status = counts(json_array_get(reuse, w), out->reuse[w], PEET_SIM_BUCKETS, name, "reuse", w, error);
     for (unsigned h = 0; !status && h < PEET_SIM_HALVINGS; h++)
         status = counts(json_array_get(same, h), out->same[h], PEET_SIM_BUCKETS - 1, name, "same", h, error);
+    if (!status && strided) /* files of before have none */
+        status = counts(strided, out->strided, PEET_SIM_BUCKETS, name, "strided", 0, error);
     return status ? status : check_tally(out, name, error);
 }
 
@@ -289,8 +295,8 @@ json_t *peet_cli_signature_json(const struct peet_cli_signature *s)
         "line_bytes", 512, "depths_lines", depths, "reuse_cdf", cdf, "alphas", alphas);
     if (file && s->has_counts)
         json_object_set_new(file, "counts",
-            json_pack("{s:I, s:o, s:o, s:o}", "references", (json_int_t)s->tally.references, "widths_bytes", widths,
-                "reuse", reuse, "same", same));
+            json_pack("{s:I, s:o, s:o, s:o, s:o}", "references", (json_int_t)s->tally.references, "widths_bytes",
+                widths, "reuse", reuse, "same", same, "strided", list_of(s->tally.strided, PEET_SIM_BUCKETS)));
     else {
         json_decref(reuse);
         json_decref(same);

@@ -107,8 +107,10 @@ static int take(struct peet_sim_surface *s, struct peet__sim_batch *b)
         uint64_t finding;
 
         memcpy(&finding, b->finding[i], sizeof finding);
+        finding |= (uint64_t)(s->strided >> i & 1) << (8 * PEET_SIM_STRIDED_WIDTH + 7);
         peet__sim_tally_note(s->tallies[i], finding);
     }
+    s->strided = 0;
     return 0;
 }
 

@@ -64,7 +64,8 @@ enum {
     PEET_SIM_BUCKETS = 19,
     PEET_SIM_UNSEEN = PEET_SIM_BUCKETS,
     PEET_SIM_MEETINGS = PEET_SIM_UNSEEN + 33,
-    PEET_SIM_HALVINGS = 7, /* halving h: from width h to width h + 1 */
+    PEET_SIM_HALVINGS = 7,      /* halving h: from width h to width h + 1 */
+    PEET_SIM_STRIDED_WIDTH = 3, /* lines of 64 bytes: see peet_sim_tally.strided */
     PEET_SIM_SLOTS = 1 << 22,
     PEET_SIM_MARKS = 9,   /* of 2^8 to 2^16 lines */
     PEET_SIM_ZONES = 20,  /* the last one: group 0, the lines that are nowhere */
@@ -79,13 +80,16 @@ struct peet__sim_note {
 /**
  * What is counted.  reuse[w][k]: references whose line is within the newest 2^k of width w, but not 2^(k-1).
  * same[h][k]: of reuse[h][k], those that are in the same half of their line as the line's last reference was.
+ * strided[k]: of reuse[3][k], those that peet_sim_surface_strided() was told of.
  */
 struct peet_sim_tally {
     uint64_t references;
     uint64_t reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
     uint64_t same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS - 1];
+    uint64_t strided[PEET_SIM_MEETINGS]; /* settled: of PEET_SIM_BUCKETS */
     /* What peet_sim_tally_settle() distributes: references to the same word again; the others, with [1] those in the
-     * other half; and findings: for each width a byte, its bucket + 64 for the other half */
+     * other half; and findings: for each width a byte, its bucket + 64 for the other half;
+     * that of lines of 64 bytes + 128 for a strided reference */
     uint64_t again, met[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS][2];
     struct peet__sim_note notes[PEET_SIM_NOTES];
 };
@@ -137,6 +141,7 @@ struct peet_sim_surface {
     int (*take)(struct peet_sim_surface *, struct peet__sim_batch *);
     /* References that wait, and how many may */
     uint32_t waiting, most;
+    uint32_t strided; /* a bit for each: it is */
     uint64_t addresses[PEET_SIM_BATCH];
     struct peet_sim_tally *tallies[PEET_SIM_BATCH];
     struct peet__sim_record **records_of; /* by index */
@@ -182,10 +187,13 @@ int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned
 int peet_sim_surface_flush(struct peet_sim_surface *s);
 
 /**
- * peet_sim_surface_reference() - a reference, counted in @tally when the surface is flushed, or before
+ * peet_sim_surface_strided() - a reference, counted in @tally when the surface is flushed, or before
+ * @strided: 1: it is in another line of 64 bytes than the last one by its instruction, and as far from it as that was from the
+ * one before; else 0
  * Returns: 0, or -1: no memory, as s->failed says from then on
  */
-static inline int peet_sim_surface_reference(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally)
+static inline int peet_sim_surface_strided(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally,
+    uint32_t strided)
 {
     const uint32_t n = s->waiting;
 
@@ -197,8 +205,14 @@ static inline int peet_sim_surface_reference(struct peet_sim_surface *s, uint64_
     s->begun = 1;
     s->addresses[n] = address;
     s->tallies[n] = tally;
+    s->strided |= strided << n;
     s->waiting = n + 1;
     return n + 1 < s->most ? 0 : peet_sim_surface_flush(s);
+}
+/** peet_sim_surface_reference() - the same for a reference that nothing more is known of */
+static inline int peet_sim_surface_reference(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally)
+{
+    return peet_sim_surface_strided(s, address, tally, 0);
 }
 
 /** peet_sim_bytes_of_width(), peet_sim_hits() - lines of so many bytes; of a settled tally, references that hit in

@@ -6,6 +6,10 @@
 
 static void distribute(struct peet_sim_tally *t, uint64_t finding, uint64_t times)
 {
+    const unsigned lines = (unsigned)(finding >> 8 * PEET_SIM_STRIDED_WIDTH);
+
+    if (lines >> 7 & 1)
+        t->strided[lines & 63] += times;
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++, finding >>= 8)
         t->met[w][finding & 63][finding >> 6 & 1] += times;
 }
@@ -40,6 +44,8 @@ void peet_sim_tally_settle(struct peet_sim_tally *t)
                 t->same[w][k] += t->met[w][k][0];
         }
     }
+    for (unsigned k = PEET_SIM_BUCKETS; k < PEET_SIM_MEETINGS; k++)
+        t->strided[k] = 0;
     t->again = 0;
     memset(t->met, 0, sizeof t->met);
 }
@@ -58,6 +64,8 @@ void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *
             to->met[w][k][0] += s * from->met[w][k][0];
             to->met[w][k][1] += s * from->met[w][k][1];
         }
+    for (unsigned k = 0; k < PEET_SIM_MEETINGS; k++)
+        to->strided[k] += s * from->strided[k];
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
             to->reuse[w][k] += s * from->reuse[w][k];

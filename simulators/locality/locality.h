@@ -18,7 +18,13 @@
 
 #define LOCALITY_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-enum { LOCALITY_WINDOWS = 64, LOCALITY_TIMES = 65, LOCALITY_NOBODY = UINT32_MAX };
+enum {
+    LOCALITY_WINDOWS = 64,
+    LOCALITY_TIMES = 65,
+    LOCALITY_STRIDES = 4,
+    LOCALITY_STRIDED_LINE = 64,
+    LOCALITY_NOBODY = UINT32_MAX
+};
 
 /** What a tally is of. */
 struct locality_key {
@@ -30,6 +36,7 @@ struct locality_estimate {
     double references, reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
     double unseen[PEET_SIM_WIDTHS]
                  [PEET_SIM_MEETINGS - PEET_SIM_UNSEEN]; /* first references of a burst, by lines before */
+    double strided[PEET_SIM_BUCKETS], strided_unseen;
 };
 
 /** References of one context, function and structure. */
@@ -48,6 +55,9 @@ struct locality_ref {
     uint32_t context, epoch;
     uint64_t lo, span;
     struct peet_sim_tally *tally;
+    struct {
+        uint64_t address, stride;
+    } latest[LOCALITY_STRIDES]; /* by context, several of which may be the same one */
 };
 struct peet_direct_watch;
 struct locality_plan {

@@ -262,19 +262,24 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
 static inline __attribute__((always_inline)) void reference(struct locality *self, struct locality_context *c,
     struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address)
 {
+    const uint64_t before = ref->latest[context % LOCALITY_STRIDES].address, stride = address - before;
+    const uint32_t strided =
+        stride == ref->latest[context % LOCALITY_STRIDES].stride && (address ^ before) / LOCALITY_STRIDED_LINE != 0;
     struct peet_sim_tally *tally;
 
+    ref->latest[context % LOCALITY_STRIDES].address = address;
+    ref->latest[context % LOCALITY_STRIDES].stride = stride;
     if (c->part)
         tally = &c->part->tally;
     else if (ref->context == context && ref->epoch == self->epoch && address - ref->lo < ref->span)
         tally = ref->tally;
     else
         tally = locality__attribute(self, ref, block, context, address);
-    if (LOCALITY_UNLIKELY(peet_sim_surface_reference(c->surface, address, tally) < 0))
+    if (LOCALITY_UNLIKELY(peet_sim_surface_strided(c->surface, address, tally, strided) < 0))
         locality__no_memory(self);
     tally->again += ref->modify;
     if (self->merged) {
-        if (LOCALITY_UNLIKELY(peet_sim_surface_reference(self->merged, address, &self->shared) < 0))
+        if (LOCALITY_UNLIKELY(peet_sim_surface_strided(self->merged, address, &self->shared, strided) < 0))
             locality__no_memory(self);
         self->shared.again += ref->modify;
     }

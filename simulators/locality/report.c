@@ -3,7 +3,8 @@
  * Results.  Everything is counts, so that others can add them up; the terminal's table has rates.
  *
  * A tally: "references"; "reuse", for each width from 512 bytes down to 4 an array of 19 counts (within 1, 2, 4, …
- * 65536 lines, beyond, never before); "same", for each of the seven halvings an array of 18 counts.
+ * 65536 lines, beyond, never before); "same", for each of the seven halvings an array of 18 counts; "strided", for lines
+ * of 64 bytes an array of 19 counts.
  */
 #include "sampled.h"
 
@@ -30,6 +31,7 @@ static void tally(const struct peet_env *env, struct peet_stats *node, const str
     list = env->stats_array(env, node, "same");
     for (unsigned h = 0; h < PEET_SIM_HALVINGS; h++)
         numbers(env, list, NULL, t->same[h], PEET_SIM_BUCKETS - 1);
+    numbers(env, node, "strided", t->strided, PEET_SIM_BUCKETS);
 }
 
 /** The paper's 24 numbers. */

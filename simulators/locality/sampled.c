@@ -90,6 +90,10 @@ static void add_weighted(struct locality_estimate *e, const struct peet_sim_tall
         for (unsigned k = PEET_SIM_UNSEEN; k < PEET_SIM_MEETINGS; k++)
             e->unseen[w][k - PEET_SIM_UNSEEN] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
     }
+    for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
+        e->strided[k] += weight * (double)t->strided[k];
+    for (unsigned k = PEET_SIM_UNSEEN; k < PEET_SIM_MEETINGS; k++)
+        e->strided_unseen += weight * (double)t->strided[k];
 }
 
 void locality__sampled_add(struct locality_estimate *to, const struct locality_estimate *from, double weight)
@@ -104,6 +108,9 @@ void locality__sampled_add(struct locality_estimate *to, const struct locality_e
         for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
             to->unseen[w][k] += weight * from->unseen[w][k];
     }
+    for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
+        to->strided[k] += weight * from->strided[k];
+    to->strided_unseen += weight * from->strided_unseen;
 }
 
 /** Lines of each width that a stream has referenced, about. */
@@ -170,6 +177,22 @@ static void distribution(const struct locality_estimate *e, unsigned w, double l
     reuse[deepest] += farther - reuse[PEET_SIM_COLD];
 }
 
+/** Of each bucket the share that was strided where bursts saw it; of what they lost sight of, as of that. */
+static void strided_of(const struct locality_estimate *e, struct peet_sim_tally *out)
+{
+    const unsigned w = PEET_SIM_STRIDED_WIDTH;
+    double unseen = 0;
+
+    for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
+        unseen += e->unseen[w][k];
+    for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
+        const double found = e->reuse[w][k], all = found > 0 ? found : unseen,
+                     share = all > 0 ? (found > 0 ? e->strided[k] : e->strided_unseen) / all : 0;
+
+        out->strided[k] = (uint64_t)((share < 1 ? share : 1) * (double)out->reuse[w][k]);
+    }
+}
+
 /** Sums are rounded, so that all add up; a narrow width never hits more often than a wider one. */
 static void tally_of(const struct locality_estimate *e, uint64_t references, const double *lines,
     struct peet_sim_tally *out)
@@ -196,6 +219,7 @@ static void tally_of(const struct locality_estimate *e, uint64_t references, con
             }
         }
     }
+    strided_of(e, out);
 }
 
 struct summing {

@@ -52,6 +52,7 @@ bad fewer.json 'not a list of 17' 's["reuse_cdf"].pop()'
 bad sum.json 'adds up' 's["counts"]["reuse"][3][4] += 1'
 bad count.json 'no count' 's["counts"]["reuse"][3][4] = "many"'
 bad same.json 'more than' 's["counts"]["same"][1][0] = 10 ** 9'
+bad strided.json '"strided".* is more than' 's["counts"]["strided"][2] = 10 ** 9'
 bad inverse.json 'not monotone' 'r = s["counts"]["reuse"][7]; r[0] += r[18]; r[18] = 0'
 bad other.json 'not what the counts say' 's["alphas"][0] = 0.001'
 head -c 900 whole.json >short.json
@@ -62,6 +63,14 @@ grep -q short.json err.txt || fail "short.json: $(cat err.txt)"
 "$peet" locality trace whole.json --threads 2 -o x.din 2>err.txt && fail "trace takes --threads"
 [ -e x.json ] || [ -e x.din ] && fail "a file of what failed is there"
 
+# files of before have no "strided"
+python3 - <<'PY'
+import json
+s = json.load(open("whole.json"))
+del s["counts"]["strided"]
+json.dump(s, open("before.json", "w"))
+PY
+must "$peet" locality report before.json whole.json >/dev/null
 python3 - <<'PY'
 import json
 s = json.load(open("whole.json"))

@@ -16,16 +16,21 @@ enum { MOST = 1 << 15 };
 /* ---- brute force: a list for each width, the newest first */
 static uint64_t list[PEET_SIM_WIDTHS][MOST];
 static unsigned lines[PEET_SIM_WIDTHS];
+static uint64_t last_word;
 static int8_t half[PEET_SIM_HALVINGS][1 << 20];
 
 static void brute_begin(void)
 {
     memset(lines, 0, sizeof lines);
     memset(half, -1, sizeof half);
+    last_word = UINT64_MAX;
 }
 
-static void brute(uint64_t address, struct peet_sim_tally *t)
+static void brute(uint64_t address, uint32_t strided, struct peet_sim_tally *t)
 {
+    const int again = address >> 2 == last_word;
+
+    last_word = address >> 2;
     t->references++;
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
         uint64_t line = address >> (9 - w);
@@ -43,6 +48,8 @@ static void brute(uint64_t address, struct peet_sim_tally *t)
         memmove(&list[w][1], &list[w][0], i * sizeof list[w][0]);
         list[w][0] = line;
         t->reuse[w][bucket]++;
+        if (w == PEET_SIM_STRIDED_WIDTH)
+            t->strided[bucket] += strided && !again;
         if (w < PEET_SIM_HALVINGS) {
             int8_t which = (int8_t)(address >> (8 - w) & 1);
 
@@ -87,8 +94,10 @@ static void compare_with_brute_force(int plain)
         for (uint64_t i = 0; i < 30000; i++) {
             uint64_t address = stream(kind, i, &seed);
 
-            CU_ASSERT(peet_sim_surface_reference(s, address, &got) >= 0);
-            brute(address, &expected);
+            const uint32_t strided = i * i % 7 < 3; /* whatever it is told */
+
+            CU_ASSERT(peet_sim_surface_strided(s, address, &got, strided) >= 0);
+            brute(address, strided, &expected);
             if (i % 9000 == 5000) { /* a copy goes on as the original would */
                 CU_ASSERT(!peet_sim_surface_flush(s));
                 copy = peet_sim_surface_copy(s);
