@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of the last eight targets the low bits */
-enum { TARGET_BITS = 6 };
-#define RECENT_TARGETS ((1ull << 8 * TARGET_BITS) - 1)
-
 enum { TAG_BITS = 11, USEFUL_PERIOD = 1 << 18, SHORTEST_HISTORY = 4 };
 
 /* ---------------------------------------------------------------------------------- two-bit counters */
@@ -213,6 +209,7 @@ int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch
     failed |= !(b->btb_targets = calloc((uint64_t)config->btb_sets * config->btb_ways, sizeof *b->btb_targets));
     failed |= !(b->indirect_targets = calloc(1u << config->indirect_bits, sizeof *b->indirect_targets));
     failed |= !(b->indirect_pcs = calloc(1u << config->indirect_bits, sizeof *b->indirect_pcs));
+    failed |= !(b->indirect_sure = calloc(1u << config->indirect_bits, sizeof *b->indirect_sure));
     return failed ? -1 : 0;
 }
 
@@ -225,6 +222,7 @@ void peet_sim_branch_fini(struct peet_sim_branch *b)
     free(b->btb_targets);
     free(b->indirect_targets);
     free(b->indirect_pcs);
+    free(b->indirect_sure);
     memset(b, 0, sizeof *b);
 }
 
@@ -249,7 +247,6 @@ static int btb(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
 static void went(struct peet_sim_branch *b, uint64_t target)
 {
     b->path = b->path << 3 ^ target >> 1;
-    b->targets = b->targets << TARGET_BITS | (target & ((1u << TARGET_BITS) - 1));
 }
 
 /* --------------------------------------------------------------------------------------------- queries */
@@ -300,19 +297,78 @@ enum peet_sim_branch_wrong peet_sim_branch_direct(struct peet_sim_branch *b, uin
     return PEET_SIM_BRANCH_NO_TARGET;
 }
 
+/** What histories have of where the last three indirect branches went: the low four bits of each, and the line of the last. */
+static void remember_target(struct peet_sim_branch *b, uint64_t target)
+{
+    b->targets = (b->targets << 4 | (target & 15)) & 0xfff;
+    b->last_line = target >> 6 & 63;
+}
+
+/**
+ * An indirect branch by tables of longer and longer histories of outcomes (Seznec's ITTAGE), all but the first with the last few
+ * targets: the longest that knows the branch in this history says where to, or a shorter one as long as the entry is new;
+ * @p by_pc: where it went last is right.
+ * Returns: whether it was foreseen
+ */
+static int by_outcomes(struct peet_sim_branch *b, uint64_t pc, uint64_t target, int by_pc)
+{
+    static const uint8_t lengths[PEET_SIM_INDIRECT_TABLES] = {4, 4, 16, 64};
+    const uint32_t bits = b->config.indirect_bits - 2; /* of each table */
+    uint32_t at[PEET_SIM_INDIRECT_TABLES];
+    uint64_t keys[PEET_SIM_INDIRECT_TABLES];
+    int provider = -1, alternate = -1, right;
+
+    for (int t = 0; t < PEET_SIM_INDIRECT_TABLES; t++) {
+        const uint64_t history = lengths[t] < 64 ? b->history & ((1ull << lengths[t]) - 1) : b->history;
+        const uint64_t targets = t ? b->targets << 6 | b->last_line : 0;
+
+        keys[t] = (pc ^ (history ^ targets * 0x2545f4914f6cdd1du) * 0xd1342543de82ef95u) * 0x9e3779b97f4a7c15u;
+        at[t] = ((uint32_t)t << bits) + (bits ? (uint32_t)(keys[t] >> (64 - bits)) : 0);
+        if (b->indirect_pcs[at[t]] == keys[t]) {
+            alternate = provider;
+            provider = t;
+        }
+    }
+    right = provider < 0                 ? by_pc
+        : b->indirect_sure[at[provider]] ? b->indirect_targets[at[provider]] == target
+        : alternate >= 0                 ? b->indirect_targets[at[alternate]] == target
+                                         : by_pc;
+    if (provider >= 0) {
+        uint8_t *sure = &b->indirect_sure[at[provider]];
+
+        if (b->indirect_targets[at[provider]] == target)
+            *sure += *sure < 3;
+        else if (*sure)
+            --*sure;
+        else
+            b->indirect_targets[at[provider]] = target;
+    }
+    for (int t = provider + 1; !right && t < PEET_SIM_INDIRECT_TABLES; t++) {
+        if (!b->indirect_sure[at[t]]) {
+            b->indirect_pcs[at[t]] = keys[t];
+            b->indirect_targets[at[t]] = target;
+            break;
+        }
+        b->indirect_sure[at[t]]--;
+    }
+    remember_target(b, target);
+    return right;
+}
+
 enum peet_sim_branch_wrong peet_sim_branch_indirect(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
 {
-    const uint64_t history =
-        b->config.indirect_outcomes ? b->history * 0xd1342543de82ef95u ^ (b->targets & RECENT_TARGETS) : b->path;
-    uint64_t key = (pc ^ history) * 0x9e3779b97f4a7c15u;
+    uint64_t key = (pc ^ b->path) * 0x9e3779b97f4a7c15u;
     uint32_t i = (uint32_t)(key >> (64 - b->config.indirect_bits));
     int by_path = b->indirect_pcs[i] == pc, right;
     int by_pc = btb(b, pc, target);
 
-    /* the history's table if it knows the branch in this history, else where it went last */
-    right = by_path ? b->indirect_targets[i] == target : by_pc;
-    b->indirect_pcs[i] = pc;
-    b->indirect_targets[i] = target;
+    if (b->config.indirect_outcomes) {
+        right = by_outcomes(b, pc, target, by_pc);
+    } else { /* the path's table if it knows the branch on this path, else where it went last */
+        right = by_path ? b->indirect_targets[i] == target : by_pc;
+        b->indirect_pcs[i] = pc;
+        b->indirect_targets[i] = target;
+    }
     b->stats.indirect++;
     b->stats.indirect_wrong += !right;
     went(b, target);

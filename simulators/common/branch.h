@@ -8,7 +8,7 @@
  * geometric history lengths (Seznec, Michaud: JILP 8, 2006), with its usefulness counters, the choice of an
  * alternate for newly allocated entries, and allocation of one entry on a misprediction.
  * Targets: a branch target buffer, a return stack, and for indirect jumps a table by pc and path history,
- * or by pc, outcomes and the low bits of a few targets.
+ * or tables by pc and longer and longer histories of outcomes (Seznec's ITTAGE, JWAC-2, 2011).
  */
 #ifndef PEET_SIM_BRANCH_H
 #define PEET_SIM_BRANCH_H
@@ -23,7 +23,7 @@ enum peet_sim_direction { PEET_SIM_ALWAYS, PEET_SIM_BIMODAL, PEET_SIM_GSHARE, PE
 /** In that order, for the range of a module's parameter. */
 #define PEET_SIM_DIRECTIONS "always|bimodal|gshare|tage"
 
-enum { PEET_SIM_TAGE_TABLES = 8, PEET_SIM_HISTORY_MAX = 256, PEET_SIM_RETURNS_MAX = 64 };
+enum { PEET_SIM_TAGE_TABLES = 8, PEET_SIM_HISTORY_MAX = 256, PEET_SIM_RETURNS_MAX = 64, PEET_SIM_INDIRECT_TABLES = 4 };
 
 struct peet_sim_branch_config {
     enum peet_sim_direction direction;
@@ -34,8 +34,8 @@ struct peet_sim_branch_config {
     uint32_t return_entries; /* 0..PEET_SIM_RETURNS_MAX */
     uint32_t returns_around; /* 1: without a live entry, what stood there before is taken; 0: nothing is */
     uint32_t indirect_bits;  /* 2^n entries; 2..20 */
-    uint32_t
-        indirect_outcomes; /* 1: found by pc and the last 64 outcomes of conditional branches; 0: by the path here */
+    /* 1: found by pc, 4, 16 or 64 outcomes of conditional branches and the last three targets; 0: by the path here */
+    uint32_t indirect_outcomes;
 };
 
 struct peet_sim_branch_stats {
@@ -74,7 +74,8 @@ struct peet_sim_branch {
     struct peet_sim_tags btb;
     uint64_t *btb_targets, *indirect_targets, *indirect_pcs;
     uint64_t path;
-    uint64_t targets; /* the low bits of where the last branches went */
+    uint8_t *indirect_sure;      /* by outcomes: 0 (new) to 3 */
+    uint64_t targets, last_line; /* ... bits of where the last indirect branches went */
     uint64_t returns[PEET_SIM_RETURNS_MAX];
     uint32_t returns_top, returns_live;
     struct peet_sim_branch_stats stats;

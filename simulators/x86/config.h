@@ -33,13 +33,15 @@
     X(stores_line, "stores", 1, 64, 0, \
         "of 8 bytes at most to one line, written in a cycle, if more than stores_cycle; default: stores_cycle") \
     X(index_cycles, "cycles", 1, 10, 0, \
-        "an integer load whose address has two registers takes so much longer; default: nothing") \
+        "a load whose address has two registers takes so much longer; default: nothing") \
+    X(vector_load_cycles, "cycles", 1, 100, 0, \
+        "until a vector operation has its operand from memory, in L1D; default: the model's") \
     X(forward_fail_cycles, "cycles", 1, 1000, 12, \
         "a load that a store holds in part: after the store is written, so much more") \
     X(mispredict_cycles, "cycles", 1, 1000, 0, \
         "from a mispredicted branch to the execution of what follows; default: the model's") \
     X(call_fetch_cycles, "cycles", 1, 7, 1, \
-        "with fetch_past_taken=off: cycles of fetch that a call, a return or an indirect jump takes") \
+        "with fetch_past_taken=off: cycles of fetch that a call or a return takes") \
     X(resteer_cycles, "cycles", 1, 100, 8, \
         "a taken branch whose target the front end did not know: bubble of the decoder") \
     X(locked_cycles, "cycles", 1, 1000, 18, "a locked operation whose line is there, once earlier stores are written") \
@@ -80,7 +82,7 @@
     X(memory_renaming, "preset|off|on", 1, \
         "a load of 4 or 8 bytes into an integer register has what a store in the queue has for it as soon as that register has it") \
     X(indirect_history, "preset|path|outcomes", 1, \
-        "targets of indirect branches are found by where the last branches went, or by the outcomes of 64 conditional ones") \
+        "targets of indirect branches are found by where the last branches went, or by up to 64 outcomes and the last three targets") \
     X(return_underflow, "preset|wrong|around", 1, \
         "a return stack that is empty predicts nothing, or what stood there before") \
     X(replay, "preset|on|off", 1, \
@@ -109,7 +111,14 @@ struct x86_correction {
     int32_t latency, busy, uops; /* cycles, cycles, micro-ops; below 0: as the model says */
     int32_t parts;               /* only of such whose address is computed from so many parts; below 0: of all */
 };
-enum { X86_CORRECTIONS = 48 };
+enum { X86_CORRECTIONS = 64 };
+
+/** A scheduler of its own for some of the units, instead of the model's queue for all: an entry is of one of them. */
+struct x86_unit_queue {
+    char units[80];   /* resources of the model, blanks between */
+    uint32_t entries; /* from dispatch to issue */
+};
+enum { X86_UNIT_QUEUES = 8 };
 
 struct x86_config {
 #define X(name, unit, least, most, def, help) uint32_t name;
@@ -122,6 +131,8 @@ struct x86_config {
     char turn_units[64]; /* unit_choice=turn: of these resources of the model, blanks between; empty: of all */
     struct x86_correction corrections[X86_CORRECTIONS]; /* of that processor; the last one that fits counts */
     uint32_t ncorrections;
+    struct x86_unit_queue unit_queues[X86_UNIT_QUEUES];
+    uint32_t nunit_queues;
 };
 
 struct x86_memory_config;

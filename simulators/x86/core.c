@@ -72,9 +72,12 @@ static inline uint8_t ends_fetch(const struct x86_thread *t, const struct peet_b
 {
     const struct x86_config *config = &t->cpu->x->config;
 
-    if (!t->last.op || config->fetch_past_taken != X86_OFF || goes_on(&t->last, next))
+    if (!t->last.op || config->fetch_past_taken != X86_OFF)
         return 0;
-    return t->last.op->branch == BRANCH_COND || t->last.op->branch == BRANCH_DIRECT
+    if (t->last.op->branch != BRANCH_DIRECT && t->last.op->branch != BRANCH_JUMP_INDIRECT && goes_on(&t->last, next))
+        return 0;
+    return t->last.op->branch == BRANCH_COND || t->last.op->branch == BRANCH_DIRECT ||
+            t->last.op->branch == BRANCH_JUMP_INDIRECT
         ? 1
         : (uint8_t)config->call_fetch_cycles;
 }
@@ -162,6 +165,56 @@ static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op,
     return room;
 }
 
+/** The scheduler of a unit: its number in x86.queues. */
+static inline unsigned scheduler_of(const struct x86 *x, uint64_t unit)
+{
+    unsigned q = 0;
+
+    while (!(x->queues[q].units & unit))
+        q++;
+    return q;
+}
+
+/**
+ * Into which of the schedulers that belong to units an instruction goes. Units that are chosen in turn are asked in turn, and
+ * those passed over whose scheduler is full; of others the scheduler with most room has it.  Returns: when it has room
+ */
+static uint64_t bind(struct x86_cpu *c, const struct x86_op *op, uint64_t at)
+{
+    const struct x86 *x = c->x;
+    const uint64_t units = x->uses[op->first_use + op->queued_use].units & x->queued_units;
+    const uint64_t group = x->unit_groups[__builtin_ctzll(units)], recent = c->units.recent;
+    const int turn = op->turns && units & x->turn_units;
+    uint64_t chosen = 0, first = UINT64_MAX;
+    uint32_t most = 0;
+
+    for (uint64_t left = units, unit; left && !(chosen && turn); left &= ~unit) {
+        struct x86_buffer *b;
+
+        unit = turn ? 1ull << x86_units_turn(&c->units, left, group) : left & -left;
+        b = &c->buffers[x->queues[scheduler_of(x, unit)].buffer];
+        x86_buffer_drain(b, at);
+        if (b->used < b->size && b->size - b->used > most) {
+            most = b->size - b->used;
+            chosen = unit;
+            first = at;
+        }
+    }
+    for (uint64_t left = chosen ? 0 : units; left;) { /* all are full: the one that is not any more first */
+        const unsigned q = scheduler_of(x, left & -left);
+        const uint64_t room = x86_buffer_room(&c->buffers[x->queues[q].buffer], at);
+
+        chosen = room < first ? left & -left : chosen;
+        first = room < first ? room : first;
+        left &= ~x->queues[q].units;
+    }
+    if (turn)
+        c->units.recent = (recent & ~group) | chosen;
+    c->bound = chosen;
+    c->bound_buffer = &c->buffers[x->queues[scheduler_of(x, chosen)].buffer];
+    return first;
+}
+
 /** The cycle in which an instruction is dispatched. */
 static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
 {
@@ -182,6 +235,8 @@ static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
         for (unsigned i = 1; i < op->nbuffers; i++)
             room = x86_buffer_room(&c->buffers[op->buffers[i]], room);
     }
+    if (op->queues)
+        room = bind(c, op, later(room, at));
     slots = room > at ? uops : slots;
     at = later(at, room);
     if (__builtin_expect(t->further, 0)) {
@@ -357,7 +412,8 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
     }
     if (!recording || !x86_replay_stored(t->replay, data, registers, t->stores_written)) {
         t->stores_n++;
-        x86_store_enter(t, address, size_bytes, data, registers, t->stores_written);
+        x86_store_enter(t, t->cpu->x->codes[block->id].refs[ref].pc, address, size_bytes, data, registers,
+            t->stores_written);
     }
     x86_queue_enter(&t->stores, t->stores_written);
 }
@@ -670,7 +726,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         w.issue = issue_in_order(t, op, w.ready);
     } else {
         w.issue = op->turns ? x86_units_issue_turn(&c->units, x->turn_units, x->unit_groups, &x->uses[op->first_use],
-                                  op->nuses, w.ready)
+                                  op->nuses, w.ready, op->queued_use, op->queues ? c->bound : 0)
             : op->flags & OP_ONE_USE    ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready)
             : op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
             : op->nuses                 ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
@@ -681,6 +737,8 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         c->units.horizon = w.issue + op->span;
     for (unsigned i = 0; i < op->nbuffers; i++)
         x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
+    if (op->queues)
+        x86_buffer_enter(c->bound_buffer, w.dispatch, w.issue);
     begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w)
         : op->flags & OP_NOTHING ? later(w.dispatch, data)
                                  : w.issue - op->early;

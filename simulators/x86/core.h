@@ -26,7 +26,14 @@
 enum { X86_PARTS = 840, X86_TAKEN_MOST = 7 };
 
 /* of more stores than a queue has, 64 bytes each */
-enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 8192, X86_STORE_BUCKETS = 1024 };
+enum {
+    X86_REGISTERS = 64,
+    X86_BUFFERS = 12,
+    X86_BUFFER_CYCLES = 4096,
+    X86_GRANULES = 8192,
+    X86_PAIRS = 1024,
+    X86_STORE_BUCKETS = 1024
+};
 
 /** Below this address lie the blocks that stand for library calls. */
 #define X86_SYNTHETIC_PC 0x10000
@@ -82,9 +89,12 @@ struct x86_op {
     int8_t advances[X86_DATA];     /* so much later than issue */
     int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
     uint8_t buffers[4];
-    uint8_t early;      /* its results are there so much before it issues: made where addresses are */
-    uint8_t turns;      /* some unit of it is chosen at dispatch, in turn */
-    uint8_t renames;    /* memory renaming may take what it stores from its register */
+    uint8_t early;   /* its results are there so much before it issues: made where addresses are */
+    uint8_t turns;   /* some unit of it is chosen at dispatch, in turn */
+    uint8_t renames; /* memory renaming may take what it stores from its register */
+    uint8_t
+        queues; /* schedulers of units of which it may wait in one: x86.queues, a bit for each; 0: in none of them */
+    uint8_t queued_use; /* ... because of this one of its uses */
     uint32_t first_use; /* in x86.uses */
     uint32_t place;
     uint32_t more;
@@ -130,8 +140,18 @@ struct x86_buffer {
 struct x86_store {
     uint64_t address, data_cycles /* its data are there */, written_cycles;
     uint64_t granules;        /* of all stores before it */
+    uint64_t pc;              /* as in struct x86_code_ref */
     uint64_t register_cycles; /* memory renaming: its data are in their register; UINT64_MAX: not to be renamed */
     uint32_t size_bytes;
+};
+/** Memory renaming: the store instruction whose newest store a load has had its value from, the last times. */
+struct x86_pair {
+    uint64_t load_pc, store_pc;
+    uint32_t again; /* so often in a row */
+};
+/** The newest store of an instruction. */
+struct x86_newest {
+    uint64_t pc, number;
 };
 /** Eight bytes that a store writes: the youngest is found by its bucket, older ones by `older`. */
 struct x86_granule {
@@ -197,6 +217,8 @@ struct x86_thread {
     uint64_t store_count, granule_count;
     struct x86_store *store;      /* by number & stores.mask */
     struct x86_granule *granules; /* X86_GRANULES */
+    struct x86_pair *pairs;       /* X86_PAIRS, by the load's pc */
+    struct x86_newest *newest;    /* X86_PAIRS, by pc */
     uint64_t buckets[X86_STORE_BUCKETS];
     uint64_t cycles[CPI_CATEGORIES];
     uint64_t mark[CPI_CATEGORIES]; /* ... when the present software context came on */
@@ -216,6 +238,8 @@ struct x86_cpu {
     unsigned number;
     struct x86_units units;
     struct x86_buffer buffers[X86_BUFFERS];
+    uint64_t bound; /* of the instruction that is being dispatched: the units of the scheduler that it waits in */
+    struct x86_buffer *bound_buffer;
     uint64_t *slot_cycles; /* several threads: which cycle slot_counts stands for */
     uint8_t *slot_counts;  /* micro-ops dispatched in it */
 };
@@ -268,6 +292,12 @@ struct x86 {
     uint64_t turn_units;             /* chosen in turn, whichever are free */
     uint64_t unit_groups[X86_UNITS]; /* units that any use could take instead of each */
     uint32_t nunits, nbuffers, buffer_sizes[X86_BUFFERS];
+    struct {
+        uint64_t units;
+        uint32_t buffer;       /* in x86_cpu.buffers */
+    } queues[X86_UNIT_QUEUES]; /* schedulers that belong to units */
+    uint32_t nqueues;
+    uint64_t queued_units; /* of all of them */
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;
     struct x86_configurations configurations;

@@ -62,6 +62,25 @@ static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct p
         now, w);
 }
 
+/**
+ * Memory renaming foresees which store a load will have its value from: the newest one of an instruction, if that has been so
+ * the last times.  Returns: whether it was foreseen, having learnt what is so
+ */
+static inline int foreseen_pair(struct x86_thread *t, const struct x86_store *s, uint64_t pc)
+{
+    enum { ENOUGH = 3 };
+    struct x86_pair *pair = &t->pairs[x86_pair_slot(pc)];
+    const struct x86_newest *newest = &t->newest[x86_pair_slot(s->pc)];
+    int foreseen;
+
+    if (pair->load_pc != pc || pair->store_pc != s->pc || newest->pc != s->pc ||
+        &t->store[newest->number & t->stores.mask] != s)
+        *pair = (struct x86_pair){pc, s->pc, 0};
+    foreseen = pair->again >= ENOUGH;
+    pair->again += !foreseen;
+    return foreseen;
+}
+
 /** A load that begins now: from a store that is still in the queue, or from memory.  Returns: when the data are there
  */
 static inline uint64_t load_now(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
@@ -75,7 +94,7 @@ static inline uint64_t load_now(struct x86_thread *t, const struct peet_block *b
     s = x86_store_find(t, address, size_bytes, x->renaming ? w->dispatch : now);
     if (__builtin_expect(s != NULL, 0)) {
         if (x->renaming && s->register_cycles != UINT64_MAX && s->address == address && size_bytes <= s->size_bytes &&
-            x->codes[block->id].refs[ref].renames) {
+            x->codes[block->id].refs[ref].renames && foreseen_pair(t, s, x->codes[block->id].refs[ref].pc)) {
             t->forwards++;
             w->hit = 0;
             return later(w->dispatch, s->register_cycles);

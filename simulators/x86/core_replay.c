@@ -420,11 +420,11 @@ void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category c
 /* ------------------------------------------------------------------------------------------ repeating */
 
 /** A store as the successor has it: its line is there, and it goes to the queue. */
-static inline void enter(struct x86_thread *t, const struct x86_reference_answer *ref, uint64_t address,
+static inline void enter(struct x86_thread *t, const struct x86_reference_answer *ref, uint64_t pc, uint64_t address,
     uint32_t size_bytes, uint64_t base)
 {
     t->stores_n++;
-    x86_store_enter(t, address, size_bytes, base + ref->data,
+    x86_store_enter(t, pc, address, size_bytes, base + ref->data,
         ref->registers == UINT32_MAX ? UINT64_MAX : base + ref->registers, base + ref->written);
 }
 
@@ -562,7 +562,7 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
             }
         }
         if (refs[i].kind == X86_STORE)
-            enter(t, &refs[i], address, ref->size_bytes, base);
+            enter(t, &refs[i], ref->pc, address, ref->size_bytes, base);
     }
     __builtin_prefetch(e->likely[0]);
     advance(t, code, e);

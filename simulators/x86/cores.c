@@ -59,7 +59,10 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
     t->stores_limit = c->store_queue;
     t->store = calloc(t->stores.mask + 1, sizeof *t->store);
     t->granules = calloc(X86_GRANULES, sizeof *t->granules);
-    return !t->store || !t->granules || peet_sim_branch_init(&t->predictor, &branch) ? -1 : 0;
+    t->pairs = calloc(X86_PAIRS, sizeof *t->pairs);
+    t->newest = calloc(X86_PAIRS, sizeof *t->newest);
+    return !t->store || !t->granules || !t->pairs || !t->newest || peet_sim_branch_init(&t->predictor, &branch) ? -1
+                                                                                                                : 0;
 }
 
 int x86_cores_init(struct x86 *x)
@@ -112,6 +115,8 @@ void x86_cores_fini(struct x86 *x)
         free(t->stores.left);
         free(t->store);
         free(t->granules);
+        free(t->pairs);
+        free(t->newest);
         peet_sim_branch_fini(&t->predictor);
     }
     free(x->cores);

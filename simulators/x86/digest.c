@@ -27,30 +27,64 @@ static int resource_named(const struct peet_processor *p, const char *name)
     return -1;
 }
 
-/** Which units are taken in turn.  Returns: 0, or -1 after env->fail() */
-static int turn_units(struct x86 *x, const struct peet_processor *p)
+/** The units of the model's resources of these names, blanks between.  Returns: 0, or -1 after env->fail() */
+static int units_named(const struct x86 *x, const char *key, const char *names, uint64_t *out)
 {
-    const char *names = x->config.turn_units;
+    const struct peet_processor *p = x->processor;
     char one[64];
 
-    x->turn_units = *names ? 0 : ~0ull;
+    *out = 0;
     for (int n; sscanf(names, " %63s%n", one, &n) == 1; names += n) {
         const int r = resource_named(p, one);
 
         if (r < 0) {
-            x->env->fail(x->env, "mcpu=%s: turn_units has \"%s\", and the model has no units of that name", p->name,
-                one);
+            x->env->fail(x->env, "mcpu=%s: %s has \"%s\", and the model has no units of that name", p->name, key, one);
             return -1;
         }
-        x->turn_units |= x->unit_masks[r];
+        *out |= x->unit_masks[r];
     }
     return 0;
+}
+
+/** One more queue.  Returns: its number */
+static uint32_t add_buffer(struct x86 *x, uint32_t entries)
+{
+    const uint64_t size = (uint64_t)entries * x->config.scheduler_scale_percent / 100;
+
+    x->buffer_sizes[x->nbuffers] = size ? (uint32_t)size : 1;
+    return x->nbuffers++;
+}
+
+/** Schedulers that belong to units: those of the preset that are not of one resource that has a queue in the model.
+ * Returns: 0, or -1 after env->fail() */
+static int unit_queues(struct x86 *x)
+{
+    for (uint32_t i = 0; i < x->config.nunit_queues && x->nbuffers < X86_BUFFERS; i++) {
+        const struct x86_unit_queue *queue = &x->config.unit_queues[i];
+        const int r = resource_named(x->processor, queue->units);
+
+        if (r >= 0 && x->processor->resources[r].buffer > 0)
+            continue;
+        if (units_named(x, "unit_queues", queue->units, &x->queues[x->nqueues].units))
+            return -1;
+        x->queued_units |= x->queues[x->nqueues].units;
+        x->queues[x->nqueues++].buffer = add_buffer(x, queue->entries);
+    }
+    return 0;
+}
+
+/** Entries of the queue that a resource has in the model, or as the preset says instead. */
+static uint32_t queue_of(const struct x86 *x, const struct peet_resource *resource)
+{
+    for (uint32_t i = 0; i < x->config.nunit_queues; i++)
+        if (!strcmp(x->config.unit_queues[i].units, resource->name))
+            return x->config.unit_queues[i].entries;
+    return (uint32_t)resource->buffer;
 }
 
 int x86_digest_processor(struct x86 *x)
 {
     const struct peet_processor *p = x->processor;
-    uint64_t scale = x->config.scheduler_scale_percent;
 
     if (!p)
         return 0;
@@ -80,15 +114,15 @@ int x86_digest_processor(struct x86 *x)
         for (uint32_t r = 0; r < p->nresources; r++)
             for (uint32_t k = 0; k < p->resources[r].nparts; k++)
                 x->unit_masks[r] |= x->unit_masks[p->resources[r].parts[k]];
-    for (uint32_t r = 0; r < p->nresources; r++)
-        if (p->resources[r].buffer > 0 && x->nbuffers < X86_BUFFERS) {
-            uint64_t size = (uint64_t)p->resources[r].buffer * scale / 100;
-
-            x->buffer_sizes[x->nbuffers] = size ? (uint32_t)size : 1;
-            x->buffer_of[r] = (int8_t)x->nbuffers++;
-        }
-    if (turn_units(x, p))
+    if (unit_queues(x))
         return -1;
+    for (uint32_t r = 0; r < p->nresources; r++)
+        if (p->resources[r].buffer > 0 && x->nbuffers < X86_BUFFERS && !(x->unit_masks[r] & x->queued_units))
+            x->buffer_of[r] = (int8_t)add_buffer(x, queue_of(x, &p->resources[r]));
+    if (units_named(x, "turn_units", x->config.turn_units, &x->turn_units))
+        return -1;
+    if (!*x->config.turn_units)
+        x->turn_units = ~0ull;
     for (uint32_t i = 0; i < x->config.ncorrections; i++)
         if (*x->config.corrections[i].units && resource_named(p, x->config.corrections[i].units) < 0) {
             x->env->fail(x->env, "mcpu=%s: a correction has the units \"%s\", and the model has none of that name",
@@ -540,6 +574,10 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     if (load > latency) /* a store with other references: no result of what it loads */
         load = latency;
     op->load_extra = (uint8_t)(load > x->model_load_cycles ? load - x->model_load_cycles : 0);
+    if (x->config.vector_load_cycles && load > x->model_load_cycles)
+        op->load_extra = (uint8_t)(x->config.vector_load_cycles > x->model_load_cycles
+                ? x->config.vector_load_cycles - x->model_load_cycles
+                : 0);
     if (op->kind == OP_LOAD && insn->naddresses > 1)
         op->load_extra = (uint8_t)(op->load_extra + x->config.index_cycles);
     latency -= load;
@@ -561,7 +599,7 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     op->place = x86_stacks_place(&x->stacks, block->function, insn->line);
     if (op->place == UINT32_MAX)
         return -1;
-    return cost && !(op->flags & OP_NOTHING) ? units(x, cost, op) : 0;
+    return cost && !(op->flags & OP_NOTHING) && insn->opcode->klass != PEET_INSN_NOP ? units(x, cost, op) : 0;
 }
 
 /** In order: of the units that an instruction could take, the one that the next one needs is left to that. */
@@ -613,6 +651,27 @@ static void fuse(const struct x86 *x, const struct peet_block *block, struct x86
     branch->flags = (uint8_t)((branch->flags & ~(OP_ONE_USE | OP_SHORT_USES)) | OP_NOTHING);
 }
 
+/** In which of the schedulers that belong to units it may wait: those of the first unit that is chosen at dispatch, else
+ * of the first that has one. */
+static void find_queues(const struct x86 *x, struct x86_op *op)
+{
+    int use = -1;
+
+    for (int i = op->nuses; i-- > 0;)
+        if (x->uses[op->first_use + (unsigned)i].units & x->queued_units)
+            use = i;
+    for (int i = op->turns ? op->nuses : 0; i-- > 0;)
+        if (x->uses[op->first_use + (unsigned)i].units & x->queued_units & x->turn_units)
+            use = i;
+    op->queues = 0;
+    op->queued_use = (uint8_t)(use > 0 ? use : 0);
+    for (unsigned q = 0; use >= 0 && q < x->nqueues; q++)
+        if (x->uses[op->first_use + (unsigned)use].units & x->queues[q].units)
+            op->queues |= (uint8_t)(1 << q);
+    if (op->queues && !op->span)
+        op->span = 1;
+}
+
 /** May the block be repeated from what it did before?  Not with locked operations, fences and prefetches. */
 static uint32_t replayable(const struct peet_block *block, const struct x86_op *ops)
 {
@@ -660,6 +719,8 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
         spare_units(x, code->ops, code->nops);
     if (x->config.fusion != FUSION_OFF && !stands_for_call(block))
         fuse(x, block, code->ops);
+    for (uint32_t i = 0; x->queued_units && i < code->nops; i++)
+        find_queues(x, &code->ops[i]);
     code->replayable = replayable(block, code->ops);
     for (uint32_t i = 0; i < block->nrefs; i++)
         code->refs[i] = (struct x86_code_ref){x86_memory_pc(block, i), block->refs[i].value,

@@ -14,6 +14,7 @@
 #include <peet/module.h>
 
 enum x86_levels { X86_LEVELS_L1, X86_LEVELS_L1L2, X86_LEVELS_L1L3, X86_LEVELS_ALL };
+enum x86_l2_fills { X86_L2_FILLS_PORT, X86_L2_FILLS_ASIDE };
 enum x86_l3_policy { X86_L3_INCLUSIVE, X86_L3_NONINCLUSIVE, X86_L3_EXCLUSIVE };
 enum x86_protocol { X86_MESI, X86_MESIF, X86_MOESI };
 enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
@@ -48,6 +49,8 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
     X(l2_ways, U64, "", "0..64", "its ways") \
     X(l2_cycles, U64, "cycles", "0..1000", "latency of a hit there") \
     X(l2_busy_cycles, U64, "cycles", "0..1000", "one access every so many cycles") \
+    X(l2_fills, ENUM, "", "preset|port|aside", \
+        "what is written back from L1D and what L2 fetches ahead: takes cycles of l2_busy_cycles as all else, or none") \
     X(l2_mshrs, U64, "", "0..128", "its misses under way at a time") \
     X(l2_prefetch, ENUM, "", X86_PREFETCHERS, "its prefetcher") \
     X(l2_prefetch_lines, U64, "lines", "0..16", "lines that it fetches ahead") \

@@ -168,7 +168,7 @@ static void evict_first(struct x86_memory *m, struct x86_core *c, struct x86_lev
     if (newer) {
         settle(m, c->number, level, slot);
         data_to_l2(m, c, slot);
-        if (!m->timeless)
+        if (!m->timeless && m->config.l2_fills == X86_L2_FILLS_PORT)
             peet_sim_server_request(&c->l2.port, now, m->config.l2_busy_cycles);
     }
     peet_sim_tags_drop(&level->tags, slot);
@@ -258,7 +258,7 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
 
     asked_for(l2, r);
     peet__x86_shown(m, &l2->shadow, l2->number, r);
-    if (!m->timeless)
+    if (!m->timeless && (r->prefetch < 2 || m->config.l2_fills == X86_L2_FILLS_PORT))
         now = peet_sim_server_request(&l2->port, now, m->config.l2_busy_cycles);
     if (!miss) {
         int first = !r->prefetch && peet__x86_first_use(l2, slot, now);

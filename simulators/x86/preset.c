@@ -149,20 +149,40 @@ static const char *correct(struct x86_config *config, config_setting_t *one)
     return NULL;
 }
 
-static int lay_corrections(const struct peet_env *env, const char *path, config_setting_t *list,
-    struct x86_config *config)
+/** A group of the list `unit_queues`.  Returns: NULL, or what is wrong with it */
+static const char *unit_queue(struct x86_config *config, config_setting_t *one)
 {
+    struct x86_unit_queue *q = &config->unit_queues[config->nunit_queues];
+    const char *units = NULL;
+    int entries = 0;
+
+    if (config->nunit_queues == X86_UNIT_QUEUES)
+        return "too many";
+    if (!config_setting_lookup_string(one, "units", &units) || !config_setting_lookup_int(one, "entries", &entries) ||
+        config_setting_length(one) != 2 || !*units || strlen(units) >= sizeof q->units || entries < 1 || entries > 4096)
+        return "has units (a text), entries (1 to 4096), and nothing else";
+    strcpy(q->units, units);
+    q->entries = (uint32_t)entries;
+    config->nunit_queues++;
+    return NULL;
+}
+
+/** A list of groups, of which @lay_one takes each. */
+static int lay_list(const struct peet_env *env, const char *path, config_setting_t *list, struct x86_config *config,
+    const char *(*lay_one)(struct x86_config *, config_setting_t *))
+{
+    const char *key = config_setting_name(list);
     const char *wrong = config_setting_is_list(list) ? NULL : "must be a list of groups";
 
     for (int i = 0; !wrong && i < config_setting_length(list); i++) {
         config_setting_t *one = config_setting_get_elem(list, (unsigned)i);
 
-        wrong = config_setting_is_group(one) ? correct(config, one) : "must be a list of groups";
+        wrong = config_setting_is_group(one) ? lay_one(config, one) : "must be a list of groups";
         if (wrong)
             list = one;
     }
     if (wrong)
-        env->fail(env, "%s:%u: corrections: %s", path, config_setting_source_line(list), wrong);
+        env->fail(env, "%s:%u: %s: %s", path, config_setting_source_line(list), key, wrong);
     return wrong ? -1 : 0;
 }
 
@@ -174,7 +194,9 @@ static int lay(const struct peet_env *env, const char *path, config_setting_t *o
     int err;
 
     if (!strcmp(key, "corrections"))
-        return lay_corrections(env, path, one, config);
+        return lay_list(env, path, one, config, correct);
+    if (!strcmp(key, "unit_queues"))
+        return lay_list(env, path, one, config, unit_queue);
     switch (config_setting_type(one)) {
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_INT64:

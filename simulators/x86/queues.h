@@ -142,14 +142,21 @@ static inline int x86_store_joins(struct x86_thread *t, uint64_t address, uint32
     return same;
 }
 
+/** Where memory renaming remembers an instruction. */
+static inline uint32_t x86_pair_slot(uint64_t pc)
+{
+    return (uint32_t)((pc ^ pc >> 10) % X86_PAIRS);
+}
+
 /** A store, in program order, with the time at which its data are there and that at which it is written. */
-static inline void x86_store_enter(struct x86_thread *t, uint64_t address, uint32_t size_bytes, uint64_t data,
-    uint64_t registers, uint64_t written)
+static inline void x86_store_enter(struct x86_thread *t, uint64_t pc, uint64_t address, uint32_t size_bytes,
+    uint64_t data, uint64_t registers, uint64_t written)
 {
     uint64_t number = ++t->store_count, last = (address + size_bytes - 1) / 8;
 
     t->store[number & t->stores.mask] =
-        (struct x86_store){address, data, written, t->granule_count, registers, size_bytes};
+        (struct x86_store){address, data, written, t->granule_count, pc, registers, size_bytes};
+    t->newest[x86_pair_slot(pc)] = (struct x86_newest){pc, number};
     for (uint64_t g = address / 8; g <= last; g++) {
         uint64_t at = ++t->granule_count, *bucket = &t->buckets[g * 0x9e3779b97f4a7c15u >> 54];
 

@@ -207,9 +207,10 @@ static inline int x86_units_soon(const struct x86_units *u, uint64_t unit, uint6
  * Units that are chosen at dispatch, in turn, though others may be free, unless it would take long: schedulers that belong to
  * units. The other uses of the instruction are of any unit that is free.
  * @turns: the units that are chosen so; @groups: of each unit, those that anything could take instead
+ * @bound: of the use @queued, the units of the scheduler that has the instruction already; 0: of none
  */
 static inline uint64_t x86_units_issue_turn(struct x86_units *u, uint64_t turns, const uint64_t *groups,
-    const struct x86_use *uses, unsigned n, uint64_t at)
+    const struct x86_use *uses, unsigned n, uint64_t at, unsigned queued, uint64_t bound)
 {
     struct x86_use own[X86_USES];
     uint64_t taken = 0, recent;
@@ -222,8 +223,8 @@ static inline uint64_t x86_units_issue_turn(struct x86_units *u, uint64_t turns,
         longer |= uses[i].first != 0 || uses[i].cycles != 1;
         if (!(uses[i].units & turns))
             continue;
-        own[i].units = 1ull << x86_units_turn(u, units, groups[__builtin_ctzll(units)]);
-        if (!x86_units_soon(u, own[i].units, at + uses[i].first)) {
+        own[i].units = bound && i == queued ? bound : 1ull << x86_units_turn(u, units, groups[__builtin_ctzll(units)]);
+        if (!(bound && i == queued) && !x86_units_soon(u, own[i].units, at + uses[i].first)) {
             own[i].units = units;
             continue;
         }

@@ -67,7 +67,7 @@ printf 'window_uops = 3.5;\n' >bad.cfg
 refuses "bad.cfg:1: window_uops: must be" preset=./bad.cfg
 for wrong in '3:must be a list' '( 3 ):must be a list of groups' '( { latency = 3; } ):without opcodes' \
     '( { opcodes = "ADD*"; latncy = 3; } ):has opcodes' '( { opcodes = "ADD*"; busy = 0; } ):has opcodes' \
-    "( $(for ((i = 0; i < 49; i++)); do printf '{ opcodes = "A"; }%s' "$([ $i = 48 ] || echo ,)"; done) ):too many"; do
+    "( $(for ((i = 0; i < 65; i++)); do printf '{ opcodes = "A"; }%s' "$([ $i = 64 ] || echo ,)"; done) ):too many"; do
     printf 'window_uops = 200;\ncorrections = %s;\n' "${wrong%%:*}" >bad.cfg
     refuses "bad.cfg:2: corrections: ${wrong#*:}" preset=./bad.cfg
 done

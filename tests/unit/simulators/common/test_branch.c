@@ -303,12 +303,44 @@ static void test_outcomes(void)
         }
 }
 
+/* By outcomes: a target that the last outcome tells is foreseen though the outcomes before it never come again; what only the
+ * last target tells is, if the lines of 64 bytes differ. */
+static void test_lengths(void)
+{
+    enum { N = 20000 };
+
+    for (unsigned apart = 16; apart <= 64; apart *= 4) {
+        struct peet_sim_branch b = make(PEET_SIM_TAGE, 128);
+        uint64_t seed = 9;
+
+        b.config.indirect_outcomes = 1;
+        for (unsigned i = 0; i < N; i++) {
+            const unsigned which = (unsigned)(peet_sim_random(&seed) >> 40 & 1);
+
+            peet_sim_branch_conditional(&b, 0x4000, (int)(peet_sim_random(&seed) >> 40 & 1), 0x4100);
+            peet_sim_branch_conditional(&b, 0x4010, (int)which, 0x4100);
+            peet_sim_branch_indirect(&b, 0x4200, 0x5000 + apart * which);
+        }
+        CU_ASSERT(b.stats.indirect_wrong < N / 20);
+        peet_sim_branch_fini(&b);
+        b = make(PEET_SIM_TAGE, 128);
+        b.config.indirect_outcomes = 1;
+        for (unsigned i = 0; i < N; i++) { /* four in turn, and outcomes that tell nothing */
+            peet_sim_branch_conditional(&b, 0x4000, 1, 0x4100);
+            peet_sim_branch_indirect(&b, 0x4200, 0x5000 + apart * (i % 4));
+        }
+        CU_ASSERT(apart == 64 ? b.stats.indirect_wrong < 100 : b.stats.indirect_wrong > N / 2);
+        peet_sim_branch_fini(&b);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
         {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
-        {"returns", test_returns}, {"around", test_around}, {"back", test_back}, {"targets", test_targets},
-        {"indirect jumps", test_indirect}, {"sequence", test_sequence}, {"outcomes", test_outcomes}, CU_TEST_INFO_NULL};
+        {"lengths of histories", test_lengths}, {"returns", test_returns}, {"around", test_around}, {"back", test_back},
+        {"targets", test_targets}, {"indirect jumps", test_indirect}, {"sequence", test_sequence},
+        {"outcomes", test_outcomes}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

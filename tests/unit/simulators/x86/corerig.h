@@ -94,7 +94,7 @@ static const struct peet_cost *rig_cost(const struct peet_env *env, const struct
                                           three[] = {{4, 0, 1, 2, 0}, {0, 1, 3, 1, 0}}, load[] = {{2, 0, 1, 1, 0}},
                                           store[] = {{3, 0, 1, 1, 0}, {4, 0, 1, 1, 0}}, branch[] = {{0, 0, 1, 1, 0}},
                                           fold[] = {{1, 0, 1, 1, 0}, {2, 0, 1, 1, 0}};
-    static const int8_t late[] = {3};
+    static const int8_t late[] = {3}, later[] = {8};
     static const struct peet_cost costs[] = {
         {.uops = 1, .latency_cycles = 1, .nuses = 1, .uses = any, .known = 1, .buffers = 1 << 5},
         {.uops = 1, .latency_cycles = 3, .nuses = 1, .uses = one, .known = 1, .buffers = 1 << 5},
@@ -111,8 +111,17 @@ static const struct peet_cost *rig_cost(const struct peet_env *env, const struct
             .advances = late,
             .known = 1,
             .buffers = 1 << 5},
+        {.uops = 1,
+            .latency_cycles = 11,
+            .nuses = 2,
+            .uses = fold,
+            .nadvances = 1,
+            .advances = later,
+            .known = 1,
+            .buffers = 1 << 5},
     };
-    static const char *const names[] = {"ADD", "MUL", "SLOW", "BIG", "MOV64rm", "MOV64mr", "JCC_1", "MUL64rm"};
+    static const char *const names[] = {
+        "ADD", "MUL", "SLOW", "BIG", "MOV64rm", "MOV64mr", "JCC_1", "MUL64rm", "MULPDrm"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(insn->opcode->name, names[i]))

@@ -114,7 +114,7 @@ static void units_in_turn(void)
         for (int found = 0; !found; at += !found)
             for (unsigned k = 0; k < UNITS && !found; k++)
                 found = (soon ? k == last : use.units >> k & 1) && fits(k, at + use.first, use.cycles);
-        got = x86_units_issue_turn(u, ~0ull, groups, &use, 1, ready);
+        got = x86_units_issue_turn(u, ~0ull, groups, &use, 1, ready, 0, 0);
         wrong += got != at;
         taken = soon ? last : UNITS;
         for (unsigned k = 0; k < UNITS && taken == UNITS; k++) /* which of them it took, only it knows */
@@ -221,7 +221,7 @@ static void stores(void)
         all[i % MOST].address = address;
         all[i % MOST].size = size;
         all[i % MOST].written = written;
-        x86_store_enter(t, address, size, written, UINT64_MAX, written);
+        x86_store_enter(t, 0x4000, address, size, written, UINT64_MAX, written);
         if (written > now + 50 || !rig_random(&seed, 3))
             now += 1 + rig_random(&seed, 3);
     }

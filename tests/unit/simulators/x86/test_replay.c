@@ -69,6 +69,7 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
     return c;
 }
 
+static char with_schedulers[400]; /* a preset that main() writes */
 static const char *const machines[] = {"", "branch=perfect,retire_uops=2", "core=inorder,window_uops=32",
     "store_queue=3,load_queue=4,stores_cycle=1", "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB",
     "memory=hierarchy,l1d_bytes=8KiB,l2_bytes=64KiB,l1d_prefetch=stride,l2_prefetch=stream,store_queue=6",
@@ -80,7 +81,8 @@ static const char *const machines[] = {"", "branch=perfect,retire_uops=2", "core
     "memory_renaming=on,memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB,stores_line=2,window_uops=60",
     "stores_line=2,index_cycles=2,fusion=arithmetic,memory=hierarchy,l1d_bytes=8KiB",
     "fetch_uops=4,fetch_past_taken=off,call_fetch_cycles=3,return_underflow=around", "unit_choice=turn",
-    "unit_choice=turn,memory_renaming=on,fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24"};
+    "unit_choice=turn,memory_renaming=on,fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24",
+    "vector_load_cycles=6", with_schedulers};
 
 static void both(struct rig *on, struct rig *off, const char *settings)
 {
@@ -254,5 +256,18 @@ int main(void)
     CU_TestInfo tests[] = {
         {"equal machines", equal_machines}, {"forgetting", forgetting}, {"steady", steady}, CU_TEST_INFO_NULL};
 
+    char path[300];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/schedulers.cfg", rig_folder());
+    snprintf(with_schedulers, sizeof with_schedulers, "preset=%s", path);
+    f = fopen(path, "w");
+    if (!f)
+        return 1;
+    fprintf(f,
+        "mcpu = \"rig\"; unit_choice = \"turn\"; turn_units = \"P01\"; fetch_uops = 4; fetch_past_taken = \"off\";\n"
+        "unit_queues = ( { units = \"P0\"; entries = 2; }, { units = \"P1 P2\"; entries = 3; }, "
+        "{ units = \"P3\"; entries = 1; } );\n");
+    fclose(f);
     return run_suite("x86 replay", tests);
 }

@@ -184,6 +184,47 @@ static void renaming(void)
     CU_ASSERT_EQUAL(turn_of(on, vectors), 7 + 1);
 }
 
+/* Two stores, and a load of what either of them has written: renamed if it is the same one each time. */
+static void pairs(void)
+{
+    for (unsigned every = 1; every <= 7; every += 2) { /* in so many turns the first store once, else the second */
+        struct rig_code *c = begin("forward_cycles=7,memory_renaming=on");
+        uint64_t before = 0;
+        double turn;
+
+        rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 8);
+        rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2040, 8);
+        rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2000, 8);
+        for (unsigned k = 0; k < 42 + 42 * TIMES; k++) {
+            before = k == 42 ? rig.clock[0] : before;
+            c->values[2] = k % every ? 0x2040 : 0x2000;
+            rig_run(&rig, 0, c);
+        }
+        turn = (double)(rig.clock[0] - before) / (42 * TIMES);
+        /* a change, and three times the other store until that is sure; two stores are written in two cycles */
+        CU_ASSERT(every == 1 ? turn < 2.01 : every == 7 ? turn > 4 && turn < 6 : turn > 6 && turn < 8.01);
+        end(c);
+    }
+}
+
+/* A sum in one of so many places in turn: the store that it comes from is of the same instruction, but not its newest. */
+static void places_in_turn(void)
+{
+    for (unsigned places = 1; places <= 3; places++) {
+        struct rig_code *c = begin("forward_cycles=7,memory_renaming=on");
+        uint64_t before = 0;
+
+        sum_in_memory(c);
+        for (unsigned k = 0; k < 60 + 60 * TIMES; k++) {
+            before = k == 60 ? rig.clock[0] : before;
+            c->values[0] = 0x2000 + 64 * (k % places);
+            rig_run(&rig, 0, c);
+        }
+        CU_ASSERT_EQUAL((rig.clock[0] - before) / (60 * TIMES), places == 1 ? 1 : (7 + 2) / places);
+        end(c);
+    }
+}
+
 static void chain_register(struct rig_code *c)
 {
     rig_insn(c, &rig_mul, 1, 1, -1, 0, 0, 0);
@@ -380,6 +421,104 @@ static void choices(void)
     CU_ASSERT_EQUAL(turn_of("dispatch_uops=6,unit_choice=turn", sums_and_product), 1.5);
     CU_ASSERT_EQUAL(turn_of("dispatch_uops=6,unit_choice=turn", chain_register), 3);
     CU_ASSERT_EQUAL(turn_of("dispatch_uops=6,unit_choice=turn", products), 4);
+    rig_with_processor = RIG_NONE;
+}
+
+/** A preset for the processor of the rig, with these lines besides.  Returns: settings that name it */
+static const char *preset_of(const char *lines)
+{
+    static char path[300], settings[400];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/lines.cfg", rig_folder());
+    snprintf(settings, sizeof settings, "preset=%s,dispatch_uops=8,window_uops=400", path);
+    f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fprintf(f, "mcpu = \"rig\";\n%s\n", lines);
+    fclose(f);
+    return settings;
+}
+
+/* A chain of eight products that begins anew in each turn, so that the next one need not wait for it. */
+static void chain_of_products(struct rig_code *c)
+{
+    for (unsigned i = 0; i < 8; i++)
+        rig_insn(c, &rig_mul, 1, i ? 1 : 10, -1, 0, 0, 0);
+}
+
+/* The same, and four additions for which nothing waits. */
+static void products_and_sums(struct rig_code *c)
+{
+    chain_of_products(c);
+    for (unsigned i = 0; i < 4; i++)
+        rig_insn(c, &rig_add, 2, 10, -1, 0, 0, 0);
+}
+
+/*
+ * Schedulers that belong to units. With one entry each product is dispatched when the one before it has issued: seven wait for
+ * a product of three cycles, and the first of the next chain for one cycle. With many entries, only for the unit.
+ */
+static void schedulers(void)
+{
+    struct rig rig;
+
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    CU_ASSERT_EQUAL(turn_of(preset_of("unit_queues = ( { units = \"P1\"; entries = 1; } );"), chain_of_products),
+        7 * 3 + 1);
+    CU_ASSERT(turn_of(preset_of("unit_queues = ( { units = \"P1\"; entries = 90; } );"), chain_of_products) < 8.1);
+    /* the model's queue, of all units, with another size */
+    CU_ASSERT_EQUAL(turn_of(preset_of("unit_queues = ( { units = \"ALL\"; entries = 1; } );"), chain_of_products),
+        7 * 3 + 1);
+    CU_ASSERT(turn_of(preset_of("unit_queues = ( { units = \"ALL\"; entries = 90; } );"), chain_of_products) < 8.1);
+    /* sums go where there is room, and take no cycles from the products: in turn, or by room */
+    CU_ASSERT_EQUAL(turn_of(preset_of("unit_choice = \"turn\"; unit_queues = ( { units = \"P0\"; entries = 90; }, "
+                                      "{ units = \"P1\"; entries = 1; } );"),
+                        products_and_sums),
+        7 * 3 + 1);
+    CU_ASSERT_EQUAL(turn_of(preset_of("unit_queues = ( { units = \"P0\"; entries = 90; }, "
+                                      "{ units = \"P1\"; entries = 1; } );"),
+                        products_and_sums),
+        7 * 3 + 1);
+    /* of one scheduler for both, they wait for the last product, too */
+    CU_ASSERT_EQUAL(turn_of(preset_of("unit_queues = ( { units = \"P0 P1\"; entries = 1; } );"), products_and_sums),
+        7 * 3 + 1 + 4);
+    CU_ASSERT_NOT_EQUAL(rig_open(&rig, 1, preset_of("unit_queues = ( { units = \"P7\"; entries = 1; } );")), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(rig.failure, "\"P7\""));
+    rig_close(&rig);
+    rig_with_processor = RIG_NONE;
+}
+
+/* A vector's operand from memory, at an address that the result of the turn before has. */
+static void vector_operand(struct rig_code *c)
+{
+    static const struct peet_opcode product = {.name = "MULPDrm", .mnemonic = "mulpd", .klass = PEET_INSN_FP_MUL};
+
+    rig_insn(c, &product, 1, -1, 1, PEET_REF_LOAD, 0x1000, 16);
+}
+
+static void vector_loads(void)
+{
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    CU_ASSERT_EQUAL(turn_of("", vector_operand), 8 + 3); /* as the model has it */
+    CU_ASSERT_EQUAL(turn_of("vector_load_cycles=7", vector_operand), 7 + 3);
+    CU_ASSERT_EQUAL(turn_of("vector_load_cycles=2", vector_operand), 4 + 3); /* no sooner than any load */
+    CU_ASSERT_EQUAL(turn_of("vector_load_cycles=7", chain_register), 3);
+    rig_with_processor = RIG_NONE;
+}
+
+/* They take slots of dispatch, and no unit. */
+static void no_operations(struct rig_code *c)
+{
+    static const struct peet_opcode nop = {.name = "NOOP", .mnemonic = "nop", .klass = PEET_INSN_NOP};
+
+    for (unsigned i = 0; i < 8; i++)
+        rig_insn(c, &nop, -1, -1, -1, 0, 0, 0);
+}
+
+static void nops(void)
+{
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,retire_uops=8", no_operations), 1);
     rig_with_processor = RIG_NONE;
 }
 
@@ -605,11 +744,13 @@ static void threads(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"width", width}, {"long instructions", long_instructions}, {"chain", chain},
-        {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"renaming", renaming},
-        {"addresses of two", addresses_of_two}, {"stores to one line", stores_to_one_line}, {"fusion", fusion},
-        {"landings", landings}, {"corrections", corrections}, {"parts of addresses", parts_of_addresses},
-        {"choices", choices}, {"store queue", store_queue}, {"fences", fences}, {"mispredictions", mispredictions},
-        {"in order", in_order}, {"pipeline in order", in_order_pipeline}, {"threads", threads}, CU_TEST_INFO_NULL};
+        {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"renaming", renaming}, {"pairs", pairs},
+        {"places in turn", places_in_turn}, {"addresses of two", addresses_of_two},
+        {"stores to one line", stores_to_one_line}, {"fusion", fusion}, {"landings", landings},
+        {"corrections", corrections}, {"parts of addresses", parts_of_addresses}, {"choices", choices},
+        {"schedulers", schedulers}, {"vector loads", vector_loads}, {"nops", nops}, {"store queue", store_queue},
+        {"fences", fences}, {"mispredictions", mispredictions}, {"in order", in_order},
+        {"pipeline in order", in_order_pipeline}, {"threads", threads}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 times", tests);
 }

@@ -337,6 +337,31 @@ static void test_prefetch(void)
     }
 }
 
+/* Lines of 32 KiB written again and again through an L1D of 4 KiB: each goes back to L2, and takes its port or not. */
+static void test_fills(void)
+{
+    static const char *const settings[] = {
+        "l1d_bytes=4096 l1d_ways=8 l2_bytes=65536 l2_ways=8 l2_busy_cycles=10 l2_fills=port",
+        "l1d_bytes=4096 l1d_ways=8 l2_bytes=65536 l2_ways=8 l2_busy_cycles=10 l2_fills=aside"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        enum { LINES = 512, ROUNDS = 8, UNDER_WAY = 8 };
+        struct memrig rig;
+        uint64_t begin = 0, done[UNDER_WAY] = {0};
+
+        open(&rig, 1, settings[i]);
+        for (unsigned k = 0; k < ROUNDS * LINES; k++) {
+            uint64_t *one = &done[k % UNDER_WAY];
+
+            *one = memrig_access(&rig, 0, 0x10000 + k % LINES * 64, 8, X86_STORE, *one).done_cycles;
+            begin = k == (ROUNDS - 1) * LINES - 1 ? *one : begin;
+        }
+        begin = done[(ROUNDS * LINES - 1) % UNDER_WAY] - begin;
+        CU_ASSERT(i ? begin == 10 * LINES : begin >= 20 * LINES);
+        memrig_close(&rig);
+    }
+}
+
 static void test_perfect(void)
 {
     struct memrig rig;
@@ -364,8 +389,8 @@ int main(void)
     CU_TestInfo tests[] = {{"latency steps", test_latency_steps}, {"distances", test_distances},
         {"address hash", test_hash_is_even}, {"parallelism", test_parallelism}, {"bandwidth", test_bandwidth},
         {"ping-pong", test_ping_pong}, {"upgrades", test_upgrade}, {"translation", test_translation},
-        {"out of order", test_out_of_order}, {"prefetch", test_prefetch}, {"perfect data", test_perfect},
-        CU_TEST_INFO_NULL};
+        {"out of order", test_out_of_order}, {"prefetch", test_prefetch}, {"fills", test_fills},
+        {"perfect data", test_perfect}, CU_TEST_INFO_NULL};
 
     return run_suite("x86: memory in time", tests);
 }
