@@ -258,7 +258,9 @@ struct x86_configurations {
     size_t all_bytes, most_bytes;       /* with more, all is forgotten */
     struct x86_successor **successors;  /* by configuration, block and front end */
     uint64_t successor_mask, nsuccessors;
-    uint64_t forgotten; /* times that all of them were */
+    uint64_t forgotten;      /* times that all of them were */
+    struct x86_chunk *spare; /* memory for later */
+    uint32_t *seen;          /* by hash, another part of the hash: states that were come to once, and not kept */
 };
 
 struct x86 {

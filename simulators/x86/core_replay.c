@@ -16,7 +16,11 @@ enum {
     CREDIT_MOST = 400000,
     CREDIT_FIRST = 200000,
     CREDIT_AGAIN = 1600,
-    CREDIT_LEARNT = 16, /* a block that is learnt costs as much as so many that are repeated save */
+    CREDIT_LEARNT = 6, /* a block that is learnt costs as much as so many that are repeated save, */
+    CREDIT_ASKED = 2,  /* a state that is not known as much as so many */
+    DEPTH_MOST = 4,
+    STRIDE_MOST = 32,
+    SEEN = 1 << 16,
     REST_LEAST = 1024,
     REST_MOST = 65536, /* blocks */
 };
@@ -30,39 +34,48 @@ int x86_replay_init(struct x86 *x)
     x->configurations.successor_mask = BUCKETS - 1;
     x->configurations.mask = BUCKETS - 1;
     x->configurations.most_bytes = MOST_BYTES;
+    x->configurations.seen = calloc(SEEN, sizeof *x->configurations.seen);
     for (unsigned i = 0; i < x->nthreads; i++) {
         x->threads[i].replay = calloc(1, sizeof *x->threads[i].replay);
-        if (!x->configurations.buckets || !x->configurations.successors || !x->threads[i].replay) {
+        if (!x->configurations.buckets || !x->configurations.successors || !x->configurations.seen ||
+            !x->threads[i].replay) {
             x->env->fail(x->env, "out of memory for the states of %u cores", x->ncores);
             return -1;
         }
         x->threads[i].replay->credit = CREDIT_FIRST;
         x->threads[i].replay->rest = REST_LEAST;
+        x->threads[i].replay->stride = 1;
     }
     return 0;
 }
 
-static void empty(struct x86_arena *a)
+static void empty(struct x86_configurations *configurations, struct x86_arena *a)
 {
     while (a->chunks) {
-        struct x86_chunk *next = a->chunks->next;
+        struct x86_chunk *chunk = a->chunks;
 
-        free(a->chunks);
-        a->chunks = next;
+        a->chunks = chunk->next;
+        chunk->next = configurations->spare;
+        configurations->spare = chunk;
     }
     a->room_bytes = 0;
 }
 
 static void forget(struct x86_configurations *configurations)
 {
-    empty(&configurations->of_configurations);
-    empty(&configurations->of_successors);
+    empty(configurations, &configurations->of_configurations);
+    empty(configurations, &configurations->of_successors);
     configurations->all_bytes = configurations->n = configurations->nsuccessors = 0;
 }
 
 void x86_replay_fini(struct x86 *x)
 {
     forget(&x->configurations);
+    for (struct x86_chunk *chunk = x->configurations.spare, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    free(x->configurations.seen);
     free(x->configurations.buckets);
     free(x->configurations.successors);
     for (unsigned i = 0; x->threads && i < x->nthreads; i++)
@@ -76,9 +89,11 @@ static void *room(struct x86_configurations *configurations, struct x86_arena *a
 
     bytes = (bytes + 15) / 16 * 16;
     if (bytes > a->room_bytes) {
-        struct x86_chunk *chunk = malloc(CHUNK_BYTES);
+        struct x86_chunk *chunk = configurations->spare;
 
-        if (!chunk)
+        if (chunk)
+            configurations->spare = chunk->next;
+        else if (!(chunk = malloc(CHUNK_BYTES)))
             return NULL;
         chunk->next = a->chunks;
         a->chunks = chunk;
@@ -145,6 +160,17 @@ static void widen(struct x86_configurations *configurations)
     configurations->mask = n - 1;
 }
 
+/** Has such a state been come to before? */
+static int seen_before(struct x86_configurations *configurations, uint64_t hash)
+{
+    uint32_t *seen = &configurations->seen[hash % SEEN], tag = (uint32_t)(hash >> 32) | 1;
+
+    if (*seen == tag)
+        return 1;
+    *seen = tag;
+    return 0;
+}
+
 /** The configuration of the state that the thread's core is in; NULL: such a state is not kept */
 static struct x86_configuration *configuration_here(struct x86_thread *t)
 {
@@ -158,8 +184,14 @@ static struct x86_configuration *configuration_here(struct x86_thread *t)
     hash = hash_of(state, bytes / 8);
     for (configuration = configurations->buckets[hash & configurations->mask]; configuration;
         configuration = configuration->same)
-        if (configuration->hash == hash && configuration->bytes == bytes && !memcmp(configuration->state, state, bytes))
+        if (configuration->hash == hash && configuration->bytes == bytes &&
+            !memcmp(configuration->state, state, bytes)) {
+            t->replay->depth = 0;
             return configuration;
+        }
+    if (t->replay->depth >= DEPTH_MOST && !seen_before(configurations, hash))
+        return NULL;
+    t->replay->depth++;
     if (configurations->n > configurations->mask)
         widen(configurations);
     configuration = room(configurations, &configurations->of_configurations, sizeof *configuration + bytes);
@@ -618,6 +650,8 @@ int x86_replay_block(struct x86_thread *t, const struct x86_code *code, const ui
         r->replayed++;
         return 1;
     }
+    if (r->configuration && !r->fresh) /* it was repeating */
+        r->depth = 0;
     r->at = r->ncharges = 0;
     r->entered = r->nrefs ? r->entered : 0;
     r->from = r->configuration;
@@ -687,7 +721,18 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
 
     if (r->resting)
         return;
+    if (r->skip) {
+        r->skip--;
+        r->rested++;
+        return;
+    }
     next = configuration_here(t);
+    if (!next) {
+        r->skip = r->stride;
+        r->stride = r->stride < STRIDE_MOST ? 2 * r->stride : STRIDE_MOST;
+    } else {
+        r->stride = 1;
+    }
     if (r->recording && next)
         make_successor(t, code, next);
     r->recording = 0;
@@ -695,8 +740,9 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
     r->last = r->made; /* what follows is likely to follow again */
     r->made = NULL;
     r->fresh = 1;
-    r->learnt++;
-    r->credit -= CREDIT_LEARNT;
+    r->learnt += next != NULL;
+    r->rested += next == NULL;
+    r->credit -= next ? CREDIT_LEARNT : CREDIT_ASKED;
     if (t->cpu->x->configurations.all_bytes > t->cpu->x->configurations.most_bytes)
         forget_all(t->cpu->x);
     if (r->credit < 0) { /* nothing comes again here */

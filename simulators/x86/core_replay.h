@@ -12,6 +12,10 @@
  * the configuration, and goes through the instructions; answers that have been given already are on the *list of
  * answers*.  Times and books are exactly those of going through all instructions.
  *
+ * After something that does not recur, a miss say, a core goes through many states that are never come to again, until
+ * it is back in one that is known.  Most of these are not learnt: after a few of them the core's state is asked for less
+ * and less often, and is kept only if it is come to a second time.
+ *
  * Configurations and successors lie in memory that is freed all at once, and their hash tables are chains through them.
  * Replaying reads successors, and the handles of a general hash table would make them larger by half.
  *
@@ -94,7 +98,9 @@ struct x86_replay {
     uint8_t recording;                       /* a successor from `from` is being made */
     struct x86_configuration *from;
     uint32_t front;
-    uint64_t base, uops;               /* at the block's beginning */
+    uint64_t base, uops; /* at the block's beginning */
+    /* Unknown states in a row; blocks until a state is asked for again, and how many after that. */
+    uint32_t depth, skip, stride;
     int64_t credit;                    /* replayed blocks pay for learnt ones */
     uint64_t rest, resting;            /* blocks until it is tried again */
     uint64_t replayed, learnt, rested; /* blocks, for statistics */
