@@ -125,6 +125,13 @@ static void add_lead(const struct bus *b, struct bus_ahead_block *k, uint32_t pl
             .again = r->twice && !write};
 }
 
+/* Is a line that was not there, there to be read once it has been written? */
+static int held_after_write(const struct bus *b)
+{
+    const struct bus_processor_row *const row = &b->protocol->processor[BUS_INVALID][1];
+    return (b->permission[row->alone] & b->permission[row->shared] & PERMISSION_READ) != 0;
+}
+
 /* Of all references of a block those that may be more than a hit. */
 static void find_leads(const struct bus *b, struct bus_ahead_block *k, const struct group *groups)
 {
@@ -135,6 +142,10 @@ static void find_leads(const struct bus *b, struct bus_ahead_block *k, const str
     for (uint32_t i = 0; i < k->nrefs; i++) {
         const struct bus_ahead_ref *const r = &k->refs[i];
         const int reads_first = r->twice ? !(k->block->refs[r->ref].flags & PEET_REF_ATOMIC) : r->permission_mask != 0;
+        if (r->twice && !reads_first && !held_after_write(b)) { /* what it reads then may be a miss, too */
+            k->nleads = 0;
+            return;
+        }
         if (reads_first)
             add_lead(b, k, i, 0, &missing[r->probe], groups[r->probe].stamp, r->before + 1);
         if (!r->permission_mask)
