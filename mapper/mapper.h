@@ -165,7 +165,8 @@ struct peet_map_config {
     void *report_arg;
     uint8_t roi_only;                     /* modules see blocks inside regions of interest only */
     uint8_t memory_reports;               /* an observer will want to hear of the machine's memory system, */
-    uint8_t memory_fills;                 /* and all who do know PEET_MEMORY_FILL */
+    uint8_t memory_fills;                 /* and all who do know PEET_MEMORY_FILL, */
+    uint8_t memory_no_losses;             /* or do not care which lines leave the caches */
     const struct peet_map_middle *middle; /* where the run begins; borrowed; NULL: at its beginning, with one context */
     uint8_t replayed;          /* the source has no memory of the subject's: nothing is to be written there */
     struct peet_datamap *data; /* the subject's data structures (datamap.h); NULL: nobody asks for them */

@@ -104,6 +104,8 @@ void peet__map_reports(struct peet_map *map, struct peet_env *env)
     env->describe_memory = describe;
     env->memory = levels;
     env->reports = map->config.memory_reports ? (1u << PEET_MEMORY_TYPES) - 1 : 0;
+    if (map->config.memory_no_losses)
+        env->reports &= ~(1u << PEET_MEMORY_EVICT | 1u << PEET_MEMORY_INVALIDATE);
     if (map->config.memory_fills)
         env->reports |= 1u << PEET_MEMORY_FILL;
 }

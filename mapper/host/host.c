@@ -179,7 +179,7 @@ static int build(struct peet_error *error)
     };
     const size_t nmodules = 1 + c->nobservers + c->nfollowers;
     uint32_t needs = 0;
-    int fills = 1,
+    int fills = 1, no_losses = 1,
         err = host.replay ? peet_source_new_replay(host.program, host.replay, &host.source, error)
                           : peet_source_new(host.program, c, &host.source, error);
     const size_t trace = peet_host_trace_observer(c);
@@ -200,12 +200,14 @@ static int build(struct peet_error *error)
 
         needs |= its;
         fills &= !(its & PEET_NEEDS_MEMORY) || (its & PEET_NEEDS_FILLS);
+        no_losses &= !(its & PEET_NEEDS_MEMORY) || (its & PEET_NEEDS_NO_LOSSES);
     }
     if (!err && c->roi_only && host.modules[0].module->main)
         err = peet_error_set(error, PEET_EINVALID,
             "roi only: the machine %s has a main loop of its own and sees everything", host.modules[0].module->name);
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
     config.memory_fills = config.memory_reports && fills;
+    config.memory_no_losses = config.memory_reports && no_losses;
     if (!err)
         err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) || peet_host_explains(c), &config, error);
     if (!err)

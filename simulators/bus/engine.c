@@ -447,7 +447,8 @@ bus_touch *peet__bus_touch_for(struct bus *b)
 {
     for (int write = 0; write < 2; write++)
         b->filled_at_once[write] = filled_at_once(b, write);
-    if (b->check || b->watched || b->wide || b->perfect || (b->classify && !b->recent))
+    const unsigned removals = 1u << PEET_MEMORY_EVICT | 1u << PEET_MEMORY_INVALIDATE;
+    if (b->check || (b->env->reports & removals) || b->wide || b->perfect || (b->classify && !b->recent))
         return touch_any;
     return b->classify ? touch_recent : touch_plain;
 }

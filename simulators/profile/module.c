@@ -422,8 +422,8 @@ static void memory(void *self, const struct peet_memory_event *events, size_t n)
         if (e->type == PEET_MEMORY_STALL) {
             measure = STALLED;
             value = e->cycles;
-        } else if (e->type == PEET_MEMORY_MISS && e->level >= 1 && e->level <= p->nlevels &&
-            !(e->flags & PEET_MEMORY_WALK)) {
+        } else if ((e->type == PEET_MEMORY_MISS || e->type == PEET_MEMORY_FILL) && e->level >= 1 &&
+            e->level <= p->nlevels && !(e->flags & PEET_MEMORY_WALK)) {
             uint32_t cause = e->flags & PEET_MEMORY_INSTRUCTION ? PEET_MISS_CAUSES
                 : e->cause < PEET_MISS_CAUSES                   ? e->cause
                                                                 : 0;
@@ -439,6 +439,11 @@ static void memory(void *self, const struct peet_memory_event *events, size_t n)
         at = place ? profile_insn(p, place, insn) : &p->nowhere;
         if (at)
             at->of[measure] += value;
+        if (e->type == PEET_MEMORY_FILL) {
+            h->misses.of[STALLED] += e->cycles;
+            if (at)
+                at->of[STALLED] += e->cycles;
+        }
     }
 }
 
@@ -479,7 +484,7 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .name = "profile",
     .summary = "costs by function, line, call site, call path and context",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY | PEET_NEEDS_FILLS | PEET_NEEDS_NO_LOSSES,
     .params = params,
     .create = create,
     .destroy = destroy,

@@ -665,6 +665,8 @@ enum peet_needs {
     PEET_NEEDS_MEMORY = 8,   /* observers: memory() is called */
     PEET_NEEDS_DATA = 16,    /* env->data_of() and its like are there; else the structures are not kept track of */
     PEET_NEEDS_FILLS = 32,   /* with MEMORY: memory() knows PEET_MEMORY_FILL */
+    /* with MEMORY: misses and stalls are enough; EVICT and INVALIDATE may be told all the same */
+    PEET_NEEDS_NO_LOSSES = 64,
 };
 
 struct peet_module {
