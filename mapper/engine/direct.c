@@ -93,7 +93,7 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
         err = peet_program_add_observer(program, map->block_observers[i]->module->observed,
             map->block_observers[i]->self);
     if (!err)
-        err = peet_program_direct_contexts(program, map->ncores);
+        err = peet_program_direct_contexts(program, map->ncores, map->config.memory_reports);
     if (!err) {
         map->direct = machine->direct;
         map->program = program;

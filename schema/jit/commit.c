@@ -477,22 +477,35 @@ static void wrap(struct peet__direct *d)
         d->loop = loop_and_count;
 }
 
+/* other() of the table where some observer looks at executions as they come, and what the machine reports of this one
+ * bears on that: it comes as an event, whose reports come first. */
+static int other_is_shown(struct peet_direct_run *run, uint32_t id)
+{
+    (void)run;
+    (void)id;
+    return -1;
+}
+
 int peet_program_direct_commits(const struct peet_program *p)
 {
     return p->direct->table.whole_cycles || !p->direct->tells;
 }
 
-int peet_program_direct_contexts(struct peet_program *p, unsigned n)
+int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_reports)
 {
     struct peet__direct *const d = p->direct;
+    int guards = 0;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_observer *const ops = d->observers[o].ops;
         d->tells |= ops->begins != NULL || ops->shown != NULL || ops->ends != NULL || ops->settled != NULL;
         d->commits |= ops->at_commit;
+        guards |= ops->undone == NULL && !ops->at_commit;
     }
     d->commits &= d->table.whole_cycles;
     if (d->tells && d->table.whole_cycles)
         wrap(d);
+    if (n > 1 && guards && memory_reports && d->table.other != NULL)
+        d->table.other = other_is_shown;
     if (d->nobservers == 0)
         return 0;
     if ((d->hws = calloc(n, sizeof *d->hws)) == NULL)

@@ -19,9 +19,9 @@ int peet_program_set_direct(struct peet_program *program, const struct peet_dire
  * are too many */
 int peet_program_add_observer(struct peet_program *program, const struct peet_direct_observer *ops, void *self);
 
-/** peet_program_direct_contexts() - so many hardware contexts; after all observers have been added.  Returns: 0, or
- * PEET_ENOMEM */
-int peet_program_direct_contexts(struct peet_program *program, unsigned n);
+/** peet_program_direct_contexts() - so many hardware contexts; after all observers have been added.
+ * @memory_reports: the machine reports what happens in its memory system.  Returns: 0, or PEET_ENOMEM */
+int peet_program_direct_contexts(struct peet_program *program, unsigned n, int memory_reports);
 /** peet_program_direct_commits() - can observers be told what is final while hardware contexts run ahead of each other? */
 int peet_program_direct_commits(const struct peet_program *program);
 /** peet_program_direct_commit() - all that the hardware context has done is final: observers are told */

@@ -744,6 +744,7 @@ void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *r
     b->ahead->went_back = 0;
     run->time += peet__bus_one(b, hw, event, h->now, run->time, &h->stalled);
     run->stamp = b->caches[hw].stamp;
+    peet__bus_report(b); /* before observers see the block, as with block() */
     goes_on(run, stalled);
 }
 
