@@ -8,32 +8,33 @@
 #
 # DIR is a build directory or an installation (default: build/ of this tree).  --base: the preset of the nearest processor,
 # whose numbers stay where nothing is measured; --preset: measure nothing, predict with this one.  Five to ten minutes.
-set -u -o pipefail
+. "$(dirname "$0")/lib.sh"
+reps=15 out= base= preset= selected=
+options "prefix reps out base preset" "$@"
+# name | arguments | libraries: some milliseconds each
+programs="fft|12 40|-lm
+radix|20000 20|
+lu|200 16|-lm
+ocean|128 100|-lm
+nbody|800 4|-lm
+cg|6000 8 2|-lm
+hash|20000 6|
+matmul|128 32 6|-lm
+quicksort|40000 3|
+edit|1000 3|
+lz|60000 20|
+chase|20000 5|
+sha|200000 2|
+text|8000 12|
+vm|10000 6|
+queens|12|"
+known $(cut -d '|' -f 1 <<<"$programs")
 
-usage() {
-    sed -n '3,10s/^# \{0,1\}//p' "$0" >&2
-    exit 2
-}
-here=$(cd "$(dirname "$0")" && pwd)
-prefix=$here/../build reps=15 out= base= preset= selected=
-while [ $# -gt 0 ]; do
-    case $1 in
-    --prefix | --reps | --out | --base | --preset)
-        [ $# -ge 2 ] || usage
-        case $1 in --prefix) prefix=$2 ;; --reps) reps=$2 ;; --out) out=$2 ;; --base) base=$2 ;; --preset) preset=$2 ;; esac
-        shift
-        ;;
-    -*) usage ;;
-    *) selected="$selected $1 " ;;
-    esac
-    shift
-done
 case $reps in '' | *[!0-9]* | 0) echo "calibrate: --reps wants a number above 0" >&2; exit 2 ;; esac
 prefix=$(cd "$prefix" 2>/dev/null && pwd) || { echo "calibrate: no folder $prefix: build first" >&2; exit 2; }
 out=${out:-$prefix/calibration}
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
-CC=${BENCH_CC:-clang-22}
 peet=$prefix/bin/peet peetcc=$prefix/bin/peetcc
 for tool in "$peet" "$peetcc"; do
     [ -x "$tool" ] || { echo "calibrate: $tool is missing: build first" >&2; exit 2; }
@@ -65,23 +66,6 @@ case $preset in */*) ;; *) [ -e "$preset" ] && preset=./$preset ;; esac
 ghz=$(awk '$1 == "clock" { print $2 }' "$out/machine.txt" 2>/dev/null)
 [ -n "$ghz" ] || ghz=$("$out/calibrate" --clock)
 
-# name | arguments | libraries: some milliseconds each
-programs="fft|12 40|-lm
-radix|20000 20|
-lu|200 16|-lm
-ocean|128 100|-lm
-nbody|800 4|-lm
-cg|6000 8 2|-lm
-hash|20000 6|
-matmul|128 32 6|-lm
-quicksort|40000 3|
-edit|1000 3|
-lz|60000 20|
-chase|20000 5|
-sha|200000 2|
-text|8000 12|
-vm|10000 6|
-queens|12|"
 names=
 while IFS='|' read -r name arguments libraries; do
     [ -z "$selected" ] || [[ $selected == *" $name "* ]] || continue

@@ -22,6 +22,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+known $(listed "$here/programs/programs.list")
 begin
 perf stat -x, -e instructions:u true 2>&1 | grep -q '^[0-9]' && counts=yes || counts=no
 

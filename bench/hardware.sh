@@ -23,9 +23,7 @@ begin
 for option in reps shorter; do
     case ${!option} in '' | *[!0-9]* | 0*) echo "hardware: --$option wants a number above 0, not \"${!option}\"" >&2; exit 2 ;; esac
 done
-for name in $selected; do
-    grep -q "^$name *|" "$here/hardware/programs.list" || { echo "hardware: no program $name in programs.list" >&2; exit 2; }
-done
+known $(listed "$here/hardware/programs.list")
 [ -z "$measured" ] || [ -r "$measured" ] || { echo "hardware: cannot read $measured" >&2; exit 2; }
 if [ -z "$preset" ]; then
     preset=$(host_preset) || { echo "hardware: this is $(host_processor), and no preset stands for it; --preset simulates another one" >&2; exit 2; }

@@ -37,6 +37,19 @@ begin() {
     "$CC" -O2 -o "$work/peet-time" "$here/tools/peet-time.c" || exit 2
 }
 
+# listed FILE: the names of the programs in it
+listed() {
+    sed -n 's/^\([a-z][^ |]*\) *|.*/\1/p' "$1"
+}
+
+# known NAME...: ends the script if a word of $selected is none of these
+known() {
+    local name
+    for name in $selected; do
+        case " $* " in *" $name "*) ;; *) echo "${0##*/}: no program '$name'; there are: $*" >&2; exit 2 ;; esac
+    done
+}
+
 # user COMMAND...: its user time in seconds; what it says is in $work/out and $work/err
 user() {
     "$work/peet-time" -o "$work/out" -e "$work/err" "$@" </dev/null | awk '{ print $1 }'

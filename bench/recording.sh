@@ -10,6 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 reps=3 level=0 selected=
 options "prefix reps level" "$@"
+known $(listed "$here/programs/programs.list")
 begin
 
 # least COMMAND...: CPU and elapsed seconds, the least of each

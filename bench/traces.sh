@@ -15,6 +15,7 @@ begin
 cxx=${BENCH_CXX:-c++}
 geometries='32768,8,64 4096,4,64 16384,1,32 65536,16,128 2048,2,16'
 programs='fft:8 2|radix:20000 2|lu:48 16|cg:500 3 1|hash:2000 3|matmul:32 16 2|quicksort:5000 1|edit:200 1|lz:20000 1|chase:2000 2|text:1000 1|vm:500 1|queens:6'
+known $(tr '|' '\n' <<<"$programs" | cut -d : -f 1)
 
 # drcachesim and champsim: small programs of ours that call theirs
 if [ -n "$dynamorio" ]; then

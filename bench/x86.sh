@@ -9,6 +9,18 @@
 . "$(dirname "$0")/lib.sh"
 reps=2 selected=
 options "prefix reps" "$@"
+programs='nbody 1000 2
+matmul 128 32 10
+sha 200000 3
+radix 100000 10
+quicksort 100000 2
+lz 100000 5
+vm 5000 10
+queens 11
+edit 1000 2
+ocean 128 60
+cg 10000 12 1'
+known $(cut -d ' ' -f 1 <<<"$programs")
 begin
 cd "$work" || exit 2
 
@@ -41,16 +53,4 @@ while read -r name quick; do
         rate "$(seconds valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null "./$name.plain" $quick)"
     fi
     echo
-done <<'END'
-nbody 1000 2
-matmul 128 32 10
-sha 200000 3
-radix 100000 10
-quicksort 100000 2
-lz 100000 5
-vm 5000 10
-queens 11
-edit 1000 2
-ocean 128 60
-cg 10000 12 1
-END
+done <<<"$programs"

@@ -253,6 +253,34 @@ static const struct argp parser = {
            "configuration, module or program, 3 PROG deadlocked.",
 };
 
+static error_t skip_option(int key, char *text, struct argp_state *state)
+{
+    (void)text, (void)state;
+    switch (key) {
+    case ARGP_KEY_INIT:
+    case ARGP_KEY_SUCCESS:
+    case ARGP_KEY_ERROR:
+    case ARGP_KEY_FINI:
+    case ARGP_KEY_NO_ARGS:
+    case ARGP_KEY_END:
+    case ARGP_KEY_ARG:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0; /* an option, or the program and its arguments, all at once */
+}
+
+const struct argp *peet_cli_run_skipped(void)
+{
+    static struct argp_option hidden[sizeof(options) / sizeof(options[0])];
+    static const struct argp skipped = {.options = hidden, .parser = skip_option};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        hidden[i] = options[i];
+        if (options[i].name)
+            hidden[i].flags |= OPTION_HIDDEN;
+    }
+    return &skipped;
+}
+
 /* What nobody has said, the environment may say, where it can be done. */
 static int foreign_by_default(struct peet_config *config, struct peet_error *error)
 {

@@ -8,6 +8,8 @@
 
 #include "config/config.h"
 
+#include <argp.h>
+
 struct peet_cli_run_options {
     struct peet_config config; /* resolved: the effective configuration */
     int quiet;
@@ -23,5 +25,11 @@ struct peet_cli_run_options {
  */
 int peet_cli_run_options_read(int argc, char **argv, struct peet_cli_run_options *out_options,
     struct peet_error *error);
+
+/**
+ * peet_cli_run_skipped() - for a verb that has options of its own beside those of `peet run`
+ * Returns: a child parser that knows the options of `peet run`, leaves them alone, and does not show them in --help
+ */
+const struct argp *peet_cli_run_skipped(void);
 
 #endif

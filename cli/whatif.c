@@ -11,6 +11,7 @@
 #include "text.h"
 #include "whatif.h"
 
+#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 enum { DEFAULT_TOP = 3, TOP_MAX = 50, NAME = 60 };
+enum { KEY_TOP = 0x1000, KEY_TRY, KEY_WIDE, KEY_PLOT, KEY_JSON }; /* beyond those of peet run */
 
 struct asked {
     int json;
@@ -30,30 +32,6 @@ struct asked {
     struct peet_cli_run_options run;
 };
 
-static void print_help(FILE *out)
-{
-    fputs(
-        "Usage: peet whatif [--top=K] [--try=CHANGE]... [--wide] [--plot=FILE] [--json] [OPTION of peet run...] -- PROG [ARG...]\n"
-        "Run PROG, then again with one thing changed at a time, and compare the simulated times.\n\n"
-        "      --top=K       Try the K structures that cost most, each by itself and the first 2..K together; "
-        "default 3\n"
-        "      --try=CHANGE  Try this in place of them: perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES or another\n"
-        "                    remapping of peet run; several joined by '+' are tried at once; may be given several "
-        "times\n"
-        "                    Besides: cores=N, lock-model=NAME, schedule=NAME and other options of peet run with one "
-        "value,\n"
-        "                    machine.KEY=VALUE, a parameter of the machine; free=NAME, a lock or barrier for which "
-        "nobody\n"
-        "                    waits (free=locks, free=barriers: all); scale=FUNCTION:FACTOR, so much of its own time\n"
-        "      --wide        Try, too: twice the processors, half the memory's latency, the lock models, locks and\n"
-        "                    barriers for which nobody waits, each of the K longest functions in half its time\n"
-        "      --plot=FILE   Also draw the gains, the greatest first: .svg, .png or .pdf\n"
-        "      --json        Print JSON on standard output; the program's own output goes to DIR/0.txt\n\n"
-        "Structures that were falsely shared are also padded to the length of a line.\n"
-        "The folder of --output gets a folder for each run: 0, with nothing changed, 1, 2, ...; and whatif.json.\n",
-        out);
-}
-
 static double number(const json_t *node, const char *key)
 {
     const json_t *value = json_object_get(node, key);
@@ -62,35 +40,13 @@ static double number(const json_t *node, const char *key)
 
 /* --------------------------------------------------------------------------------------------- options */
 
-/* "--top=3" or "--top 3".  By hand: the options of peet whatif stand among those of peet run, which are passed on, and
- * argp would refuse what it does not know.  Returns: the value; NULL: it is not that option; "" and *at beyond the end:
- * it is that option, without a value */
-static const char *value_of(const char *name, int argc, char **argv, int *at)
-{
-    size_t length = strlen(name);
-    if (strncmp(argv[*at], name, length) != 0)
-        return NULL;
-    if (argv[*at][length] == '=')
-        return argv[*at] + length + 1;
-    if (argv[*at][length] != '\0')
-        return NULL;
-    if (*at + 1 < argc && strcmp(argv[*at + 1], "--") != 0)
-        return argv[++*at];
-    peet_cli_complain("%s: its value is missing; \"peet whatif --help\" shows what it may be", name);
-    *at = argc;
-    return "";
-}
-
-static int read_top(struct asked *asked, const char *value)
+static size_t read_top(const char *value, struct argp_state *state)
 {
     char *end;
     long top = strtol(value, &end, 10);
-    if (*end || end == value || top < 1 || top > TOP_MAX) {
-        peet_cli_complain("--top: '%s' is no number from 1 to %d", value, TOP_MAX);
-        return PEET_CLI_USAGE;
-    }
-    asked->wanted.top = (size_t)top;
-    return -1;
+    if (*end || end == value || top < 1 || top > TOP_MAX)
+        argp_error(state, "--top: '%s' is no number from 1 to %d", value, TOP_MAX);
+    return (size_t)top;
 }
 
 static int is_change(const char *word)
@@ -103,66 +59,105 @@ static int is_change(const char *word)
     return strncmp(word, "machine.", 8) == 0 && strcspn(word, "=") < strcspn(word, "+") && word[8] != '=';
 }
 
-static int read_try(struct asked *asked, const char *value)
+static char *read_try(char *value, struct argp_state *state)
 {
     const char *equals = strchr(value, '=');
-    if (!equals || !equals[1] || equals == value) {
-        peet_cli_complain("--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are",
+    if (!equals || !equals[1] || equals == value)
+        argp_error(state, "--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are",
             value);
-        return PEET_CLI_USAGE;
-    }
     for (const char *word = value; word; word = strchr(word, '+') ? strchr(word, '+') + 1 : NULL)
-        if (!is_change(word)) {
-            peet_cli_complain("--try: '%.*s' cannot be tried; perfect, pad, align, stride, base, cores, lock-model, "
-                              "winner, schedule, chunk, policy, "
-                              "quantum, switch, frequency, free, scale and machine.KEY can",
+        if (!is_change(word))
+            argp_error(state,
+                "--try: '%.*s' cannot be tried; perfect, pad, align, stride, base, cores, lock-model, winner, schedule, "
+                "chunk, policy, quantum, switch, frequency, free, scale and machine.KEY can",
                 (int)strcspn(word, "+"), word);
-            return PEET_CLI_USAGE;
-        }
-    asked->wanted.tries[asked->wanted.ntries++] = (char *)value;
-    return -1;
+    return value;
 }
 
-static int check_plot(const char *value)
+static char *read_plot(char *value, struct argp_state *state)
 {
     struct peet_error error = {0};
-    return peet_cli_picture_check(value, &error) ? peet_cli_fail(&error) : -1;
+    if (peet_cli_picture_check(value, &error))
+        argp_error(state, "%s", error.message);
+    return value;
 }
 
-/* Ours are taken out; what is left is a command line of `run`.  They stand before "--"; without one, before all options
- * of `run`. Returns: -1 go on, else the exit status */
-static int read_own(struct asked *asked, int argc, char **argv, int *out_argc)
+/* The word that argp has just read is ours, and its value if that stands by itself: `run` is not to see them. */
+static void take_out(struct argp_state *state, const char *value)
 {
-    int i = 1, left = 1, end = 1, status = -1;
-    while (end < argc && strcmp(argv[end], "--") != 0)
-        end++;
-    for (; i < argc && status < 0; i++) {
-        const char *value;
-        if (i >= end) {
-            argv[left++] = argv[i];
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0) {
-            print_help(stdout);
-            return peet_cli_finish_stdout(PEET_CLI_OK);
-        } else if (strcmp(argv[i], "--json") == 0) {
-            asked->json = 1;
-        } else if (strcmp(argv[i], "--wide") == 0) {
-            asked->wanted.wide = 1;
-        } else if ((value = value_of("--top", argc, argv, &i))) {
-            status = i < argc ? read_top(asked, value) : PEET_CLI_USAGE;
-        } else if ((value = value_of("--try", argc, argv, &i))) {
-            status = i < argc ? read_try(asked, value) : PEET_CLI_USAGE;
-        } else if ((value = value_of("--plot", argc, argv, &i))) {
-            asked->plot = value;
-            status = i < argc ? check_plot(value) : PEET_CLI_USAGE;
-        } else {
-            argv[left++] = argv[i];
-            if (end == argc)
-                end = i; /* there is no "--": the program may be next */
-        }
+    if (value && value == state->argv[state->next - 1])
+        state->argv[state->next - 2] = NULL;
+    state->argv[state->next - 1] = NULL;
+}
+
+static error_t read_option(int key, char *value, struct argp_state *state)
+{
+    struct asked *asked = state->input;
+    switch (key) {
+    case KEY_TOP:
+        asked->wanted.top = read_top(value, state);
+        break;
+    case KEY_TRY:
+        asked->wanted.tries[asked->wanted.ntries++] = read_try(value, state);
+        break;
+    case KEY_WIDE:
+        asked->wanted.wide = 1;
+        break;
+    case KEY_PLOT:
+        asked->plot = read_plot(value, state);
+        break;
+    case KEY_JSON:
+        asked->json = 1;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
+    take_out(state, value);
+    return 0;
+}
+
+static const struct argp_option options[] = {
+    {"top", KEY_TOP, "K", 0,
+        "Try the K structures that cost most, each by itself and the first 2..K together; default 3", 0},
+    {"try", KEY_TRY, "CHANGE", 0,
+        "Try this in place of them: perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES or another remapping of peet run; "
+        "cores=N, lock-model=NAME, schedule=NAME and other options of peet run with one value; machine.KEY=VALUE, a "
+        "parameter of the machine; free=NAME, a lock or barrier for which nobody waits (free=locks, free=barriers: "
+        "all); scale=FUNCTION:FACTOR, so much of its own time.  Several joined by '+' are tried at once; may be given "
+        "several times",
+        0},
+    {"wide", KEY_WIDE, NULL, 0,
+        "Try, too: twice the processors, half the memory's latency, the lock models, locks and barriers for which "
+        "nobody waits, each of the K longest functions in half its time",
+        0},
+    {"plot", KEY_PLOT, "FILE", 0, "Also draw the gains, the greatest first: .svg, .png or .pdf", 0},
+    {"json", KEY_JSON, NULL, 0, "Print JSON on standard output; the program's own output goes to DIR/0.txt", 0},
+    {0},
+};
+
+static const struct argp parser = {
+    .options = options,
+    .parser = read_option,
+    .args_doc = "[OPTION of peet run...] -- PROG [ARG...]",
+    .doc = "Run PROG, then again with one thing changed at a time, and compare the simulated times.\v"
+           "Structures that were falsely shared are also padded to the length of a line.  The folder of --output gets "
+           "a folder for each run: 0, with nothing changed, 1, 2, ...; and whatif.json.",
+};
+
+/* Ours are taken out; what is left is a command line of `run`.  Returns: its length, or -1 */
+static int read_own(struct asked *asked, int argc, char **argv)
+{
+    const struct argp_child children[] = {{peet_cli_run_skipped(), 0, NULL, 0}, {0}};
+    struct argp both = parser;
+    int left = 0;
+    both.children = children;
+    if (argp_parse(&both, argc, argv, ARGP_IN_ORDER, NULL, asked) != 0)
+        return -1;
+    for (int i = 0; i < argc; i++)
+        if (argv[i])
+            argv[left++] = argv[i];
     argv[left] = NULL;
-    *out_argc = left;
-    return status;
+    return left;
 }
 
 /* Is a wait or the time of a function supposed to be what it is not? */
@@ -415,8 +410,9 @@ int peet_cli_whatif(int argc, char **argv)
         peet_cli_complain("out of memory");
         return PEET_CLI_FAILED;
     }
-    status = read_own(&asked, argc, argv, &argc);
-    if (status < 0) {
+    argc = read_own(&asked, argc, argv);
+    status = PEET_CLI_USAGE;
+    if (argc > 0) {
         int err = read_run(&asked, argc, argv, &error);
         status = err ? peet_cli_fail(&error) : whatif(&asked, &error);
         if (!err)

@@ -302,23 +302,32 @@ static void correct(struct peet__real *r, const struct peet__real_place *place, 
     r->asked = 0;
 }
 
-/** An event with its place in an order: nobody whose number is larger begins before it is over. */
-static void ordered(struct peet__real *r, uint64_t number, uint64_t place, unsigned type, unsigned nargs,
-    const uint64_t *args, uint64_t now)
+/** Which of the events on an object, by a number that counts them. */
+struct rank {
+    uint64_t place, number, object;
+};
+
+/** An event with its rank: nobody whose number is larger begins before it is over.
+ * @result: of the event, for who asks; 0: none
+ * Returns: 0: the recording is over */
+static int ordered(struct peet__real *r, const struct rank *rank, unsigned type, unsigned nargs, const uint64_t *args,
+    uint64_t result, uint64_t now)
 {
-    uint64_t order[] = {place, number, PEET_ORDER_BEGIN, args[0], type};
+    uint64_t order[] = {rank->place, rank->number, PEET_ORDER_BEGIN, rank->object, type};
 
     if (!room(r, 2 * 6 + nargs + 1, 3, now))
-        return;
+        return 0;
     put(r, PEET_ABSTRACT_ORDER, 5, order);
     end_slice(r, PEET_SLICE_EVENT, now);
     if (nargs) {
         put(r, type, nargs, args);
         end_slice(r, PEET_SLICE_EVENT, now);
     }
+    r->result = result;
     order[2] = PEET_ORDER_END;
     put(r, PEET_ABSTRACT_ORDER, 5, order);
     end_slice(r, PEET_SLICE_EVENT, now);
+    return 1;
 }
 
 static void leaves(struct peet__real *r, struct peet__real_place *place, uint64_t now)
@@ -335,17 +344,16 @@ static void takes_place(unsigned type, unsigned nargs, const uint64_t *args, uns
 {
     struct peet__real *r = recording();
     const uint64_t now = r ? ticks() : 0;
+    struct rank rank = {.object = args[0]};
     struct peet__real_place *place;
-    uint64_t number, at;
 
     if (!r)
         return;
-    place = place_of(args[0], &at);
-    number = atomic_fetch_add(&place->number, 1);
+    place = place_of(args[0], &rank.place);
+    rank.number = atomic_fetch_add(&place->number, 1);
     if (how & AFTER_OTHERS)
         correct(r, place, now);
-    ordered(r, number, at, type, nargs, args, now);
-    if (!peet__real_self)
+    if (!ordered(r, &rank, type, nargs, args, 0, now))
         return;
     spent(r, now);
     if (how & BEFORE_OTHERS)
@@ -443,21 +451,12 @@ void peet__real_created(uint32_t number, int made, int detached)
     const uint64_t now = r ? ticks() : 0;
     const struct peet__real_thread_info *info = &shared->threads[number];
     const uint64_t args[] = {info->function, info->argument, 0, 0, (uint64_t)(detached || !made), 0};
-    uint64_t order[] = {PEET__REAL_PLACES, number - 1, PEET_ORDER_BEGIN, THREADS, PEET_ABSTRACT_THREAD_CREATE};
+    const struct rank rank = {PEET__REAL_PLACES, number - 1, THREADS};
 
     if (!made)
         atomic_store(&shared->threads[number].known, 1);
-    if (!r || !room(r, 2 * 6 + 7, 3, now))
-        return;
-    put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_slice(r, PEET_SLICE_EVENT, now);
-    put(r, PEET_ABSTRACT_THREAD_CREATE, 6, args);
-    end_slice(r, PEET_SLICE_EVENT, now);
-    r->result = number;
-    order[2] = PEET_ORDER_END;
-    put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_slice(r, PEET_SLICE_EVENT, now);
-    spent(r, now);
+    if (r && ordered(r, &rank, PEET_ABSTRACT_THREAD_CREATE, 6, args, number, now))
+        spent(r, now);
 }
 
 void peet__real_thread_begins(uint32_t number)

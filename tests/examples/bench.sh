@@ -70,3 +70,10 @@ for name in $list; do
     done
 done
 true
+
+# A program that a bench does not know is refused before anything is measured.
+for script in x86 domains recording hardware calibrate "traces --dynamorio ."; do
+    read -r name options <<<"$script"
+    bash "$PEET_SOURCE/bench/$name.sh" --prefix "$PEET_PREFIX" $options nosuch >said 2>&1 && fail "$name.sh takes any name"
+    grep -q "^$name.sh: no program 'nosuch'; there are: .*queens" said || fail "$name.sh says: $(cat said)"
+done
