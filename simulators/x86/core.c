@@ -769,8 +769,11 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         } else {
             stalled = x86_core_charge(t, op, &w, retire);
         }
-        if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0))
+        if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0)) {
             x86_core_report_stall(t, block, values, op->first_ref, &w, stalled);
+            if (t->replay)
+                t->replay->recording = 0; /* what is repeated reports no stalls */
+        }
     }
     x86_window_enter(&t->window, op->uops, retire);
     if (op->kind == OP_PLAIN) {

@@ -42,6 +42,7 @@ int x86_replay_init(struct x86 *x)
             x->env->fail(x->env, "out of memory for the states of %u cores", x->ncores);
             return -1;
         }
+        x->threads[i].replay->listened = x->env->reports >> PEET_MEMORY_STALL & 1;
         x->threads[i].replay->credit = CREDIT_FIRST;
         x->threads[i].replay->rest = REST_LEAST;
         x->threads[i].replay->stride = 1;
@@ -366,6 +367,8 @@ static uint32_t next_answer(struct x86_thread *t, uint8_t kind, const struct pee
             .ref = (uint16_t)ref,
             .kind = kind};
         answer(t, block, at, size_bytes, r->base, &r->refs[r->at], &r->answers[r->at]);
+        if (r->listened)
+            r->stores[r->at] = t->store_access;
         r->nrefs++;
     }
     return r->at++;
@@ -420,6 +423,8 @@ uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, 
         &t->replay->answers[next_answer(t, X86_STORE, block, ref, &address, size_bytes, now, now)];
 
     t->store_category = one->served;
+    if (t->replay->listened)
+        t->store_access = t->replay->stores[t->replay->at - 1];
     *out_same = one->same;
     return now + (uint64_t)(int64_t)one->cycles;
 }
@@ -571,6 +576,8 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
     if (__builtin_expect(!e, 0))
         return 0;
     refs = refs_of(e);
+    if (__builtin_expect(r->listened, 0))
+        r->store_before = t->store_access;
     for (uint32_t i = 0; i < e->nrefs; i++) {
         const struct x86_code_ref *ref = &code->refs[refs[i].ref];
         const uint64_t address = values[ref->value];
@@ -581,12 +588,16 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
             struct x86_answer got;
 
             answer(t, block, &values[ref->value], ref->size_bytes, base, &one, &got);
+            if (r->listened)
+                r->stores[i] = t->store_access;
             if (!same_answer(&got, &answers_of(e)[i])) {
                 struct x86_successor *other = another(&t->cpu->x->configurations, e, i, &got);
 
                 if (!other) {
                     recorded(r, e, i, &one, &got);
                     t->store_category = category; /* until the list of answers gives it again */
+                    if (r->listened)
+                        t->store_access = r->store_before;
                     return 0;
                 }
                 e = other;
@@ -595,6 +606,8 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
         }
         if (refs[i].kind == X86_STORE)
             enter(t, &refs[i], ref->pc, address, ref->size_bytes, base);
+        if (__builtin_expect(r->listened, 0))
+            r->stores[i] = t->store_access;
     }
     __builtin_prefetch(e->likely[0]);
     advance(t, code, e);

@@ -19,6 +19,8 @@
  * Configurations and successors lie in memory that is freed all at once, and their hash tables are chains through them.
  * Replaying reads successors, and the handles of a general hash table would make them larger by half.
  *
+ * What memory reports tell of stalls is not memoised: while somebody listens, a block with a stall has no successor.
+ *
  * Not for threads that share a core: states would have to be those of all of them.  core_state.c writes and reads
  * states.
  */
@@ -109,6 +111,9 @@ struct x86_replay {
     uint32_t ncharges;                 /* X86_CHARGES + 1: too many */
     struct x86_reference_answer refs[X86_REFERENCE_ANSWERS];
     struct x86_answer answers[X86_REFERENCE_ANSWERS];
+    uint8_t listened; /* stalls are reported */
+    /* then the thread's store_access at the block's beginning, and after each answer */
+    struct x86_access store_before, stores[X86_REFERENCE_ANSWERS];
     struct x86_charge charges[X86_CHARGES];
     uint64_t state[X86_STATE_BYTES / 8];
 };

@@ -208,8 +208,7 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
     }
     if (!x->config.forward_cycles)
         x->config.forward_cycles = x->load_cycles;
-    if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE &&
-        !(env->reports >> PEET_MEMORY_STALL & 1) && x86_replay_init(x))
+    if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE && x86_replay_init(x))
         goto refused;
     return x;
 refused:

@@ -72,4 +72,18 @@ for options in "-n 1" "-n 2 --policy rr --quantum 500 --switch 20"; do
         [ "$repeated" -gt 3000 ] || fail "$options $settings: only $repeated blocks were repeated"
     done
 done
+# observers of misses and stalls hear the same, of the same references; blocks in which nothing stalls are repeated all the same
+for settings in preset=skylake,store_queue=4 preset=small; do
+    for cores in 1 3; do
+        for replay in on off; do
+            options="--cores $cores --observe profile --observe dtrack"
+            run "$settings,replay=$replay" ./mixed
+            must jq -S 'del(.peet, .config, .host, (.. | .replay?))' out/stats.json >$replay.json
+            [ $replay = off ] || repeated=$("$json_get" out/stats.json x86.cores.replay.blocks_repeated)
+        done
+        same on.json off.json "what is observed of $settings on $cores processors"
+        [ "$repeated" -gt 3000 ] || fail "$settings, observed, $cores processors: only $repeated blocks were repeated"
+        [ "$(jq .profile.totals.stall_cycles on.json)" -gt 1000 ] || fail "$settings: no stalls"
+    done
+done
 echo "replay: all right"
