@@ -102,7 +102,8 @@ static uint32_t find(void *self, unsigned hw, uint64_t line)
 static int table(void *self, struct peet_direct_table *out)
 {
     struct msi *m = self;
-    const struct peet_sim_ahead_machine machine = {m->env, m, SHIFT, HINTS - 1, 0, cost, find, refer, execute, counted, stalled};
+    const struct peet_sim_ahead_machine machine = {.env = m->env, .self = m, .line_shift = SHIFT, .hints_mask = HINTS - 1, .cost = cost, .find = find,
+        .refer = refer, .block = execute, .counted = counted, .stalled = stalled};
     struct peet_sim_view views[m->n];
     for (unsigned i = 0; i < m->n; i++)
         views[i] = (struct peet_sim_view){m->caches[i].keys, m->caches[i].tags.stamps, &m->caches[i].tags.clock, m->caches[i].hints};

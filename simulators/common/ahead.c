@@ -98,6 +98,7 @@ struct peet_sim_ahead *peet_sim_ahead_new(const struct peet_sim_ahead_machine *m
         .other = other,
         .loop = loop,
         .turns = iterations_of,
+        .unreported = machine->unreported,
         .logged = ncontexts > 1};
     return a;
 }
@@ -364,8 +365,11 @@ static void happen(struct peet_direct_run *run, const struct peet_sim_ahead_bloc
             run->used[slot] = run->stamp + r->number + 1;
             continue;
         }
-        for (;;) {
+        for (uint64_t from = address, end_of;; from = end_of) {
+            end_of = (line + 1) << m->line_shift;
             *c->clock = run->stamp + r->number;
+            if (m->at)
+                m->at(m->self, k->block, r->number, from, r->bytes);
             stalled += m->refer(m->self, number_of(c), line, r->either == 0,
                 c->ahead->began + r->before * m->hit_cycles + stalled);
             if (line == last || c->ahead->over)
@@ -572,6 +576,7 @@ void peet_sim_ahead_event(void *self, unsigned hw, struct peet_direct_run *run, 
     *c->clock = run->stamp;
     run->time = a->machine.block(a->machine.self, hw, event, a->began, &c->stalled) - c->now;
     run->stamp = *c->clock;
+    peet_sim_ahead_report(self); /* before observers see the block */
     goes_on(run, before);
 }
 
@@ -616,6 +621,13 @@ void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_
     if (a->ncontexts == 1) /* else each execution is counted by its processor */
         a->machine.counted(a->machine.self, 0, (block->reads + block->modifies) * times,
             (block->writes + block->modifies) * times);
+}
+
+void peet_sim_ahead_report(void *self)
+{
+    const struct peet_sim_ahead_machine *const m = &ahead_of(self)->machine;
+    if (m->report && *m->unreported != 0)
+        m->report(m->self);
 }
 
 void peet_sim_ahead_go_back(struct peet_sim_ahead *a, unsigned by, unsigned hw)

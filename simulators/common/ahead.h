@@ -59,6 +59,13 @@ struct peet_sim_ahead_machine {
     void (*counted)(void *self, unsigned hw, uint64_t reads, uint64_t writes);
     /** stalled() - it has waited so long */
     void (*stalled)(void *self, unsigned hw, uint64_t cycles);
+    /* For memory reports; all NULL: there are none.  Reports are kept until report() is called: what peet takes is shown to
+     * observers before they hear what it missed. */
+    /** at() - the next refer() is for this reference, or for the part of it that lies in one line */
+    void (*at)(void *self, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes);
+    const uint32_t *unreported; /* how many are kept */
+    /** report() - all of them go out */
+    void (*report)(void *self);
 };
 
 struct peet_sim_ahead_context {
@@ -105,11 +112,12 @@ uint64_t peet_sim_ahead_end(void *self, unsigned hw);
 uint64_t peet_sim_ahead_undo(void *self, unsigned hw);
 uint64_t peet_sim_ahead_clock(void *self, unsigned hw, uint64_t time);
 void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_t times);
+void peet_sim_ahead_report(void *self);
 /** The value of a struct peet_direct; @table_of: the machine's table(), which calls peet_sim_ahead_new() */
 #define PEET_SIM_AHEAD_DIRECT(table_of) \
     {PEET_DIRECT_ABI, sizeof(struct peet_direct), table_of, peet_sim_ahead_block, NULL, NULL, peet_sim_ahead_begin, \
         peet_sim_ahead_event, peet_sim_ahead_end, peet_sim_ahead_executed, peet_sim_ahead_ahead, peet_sim_ahead_undo, \
-        peet_sim_ahead_clock, NULL}
+        peet_sim_ahead_clock, peet_sim_ahead_report}
 
 /** The slow half of peet_sim_ahead_before(). */
 void peet_sim_ahead_go_back(struct peet_sim_ahead *a, unsigned by, unsigned hw);

@@ -100,6 +100,7 @@ static inline uint64_t run(struct numa *n, struct numa_processor *p, const struc
 /* What a callback gives back: its cycles, with the end for the mapper if it waited. */
 static uint64_t account(struct numa *n, unsigned hw, uint64_t now, uint64_t end, uint64_t stalled)
 {
+    peet__numa_report(n);
     if (stalled) {
         n->processors[hw].stats.stall_cycles += stalled;
         n->env->not_ready_until(n->env, hw, end);
@@ -234,7 +235,18 @@ static void has_stalled(void *self, unsigned hw, uint64_t cycles)
     ((struct numa *)self)->processors[hw].stats.stall_cycles += cycles;
 }
 
-/* Not where somebody asks about each reference, nor where hits change more than a stamp: the marks of PLRU and RRIP. */
+static void at(void *self, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes)
+{
+    ((struct numa *)self)->site = (struct numa_site){block, address, ref, size_bytes};
+}
+
+static void report(void *self)
+{
+    peet__numa_report(self);
+}
+
+/* Not where somebody asks about each reference or wants to hear of lines that are lost, which is told in the order of all
+ * blocks; nor where hits change more than a stamp: the marks of PLRU and RRIP. */
 static int direct_table(void *self, struct peet_direct_table *out)
 {
     struct numa *n = self;
@@ -249,8 +261,12 @@ static int direct_table(void *self, struct peet_direct_table *out)
         .refer = reference,
         .block = whole_block,
         .counted = counted,
-        .stalled = has_stalled};
-    if (n->check || n->watched || n->processors[0].cache.policy != PEET_SIM_LRU ||
+        .stalled = has_stalled,
+        .at = n->watched ? at : NULL,
+        .unreported = n->watched ? &n->nreports : NULL,
+        .report = n->watched ? report : NULL};
+    const uint32_t losses = 1u << PEET_MEMORY_EVICT | 1u << PEET_MEMORY_INVALIDATE;
+    if (n->check || n->perfect || n->env->reports & losses || n->processors[0].cache.policy != PEET_SIM_LRU ||
         !(views = calloc(n->nhw, sizeof *views)))
         return -1;
     for (uint32_t i = 0; i < n->nhw; i++) {

@@ -292,8 +292,7 @@ uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line
         peet_sim_tags_touch(&p->cache, slot);
     }
     if (n->watched) {
-        if (n->env->perfect && n->env->data_of &&
-            n->env->data_of(n->env, n->site.address, NULL)->flags & PEET_DATA_PERFECT)
+        if (n->perfect && n->env->data_of(n->env, n->site.address, NULL)->flags & PEET_DATA_PERFECT)
             done = now;
         peet__numa_report_miss(n, p, kind, op == PEET_SIM_STORE, supplier, done - now, now);
     }

@@ -64,6 +64,8 @@ struct numa_node {
     uint64_t pages, local_requests, remote_requests, forwards, invalidations;
 };
 
+enum { NUMA_REPORTS = 256 };
+
 /** The reference that is under way, for reports. */
 struct numa_site {
     const struct peet_block *block;
@@ -81,7 +83,7 @@ struct numa {
     enum numa_wires wires;
     enum numa_cost cost;
     uint32_t hit_cycles, home_cycles, probe_cycles, local_cycles, link_bytes, memory_cycles;
-    int flat, check, dead, watched;
+    int flat, check, dead, watched, perfect;
     uint32_t hints_mask;
     uint8_t rights[PEET_SIM_COPIES]; /* by state: PEET_SIM_MAY_READ, PEET_SIM_MAY_WRITE */
     uint32_t *delay;                 /* WIRES_TABLE: cycles from node to node, nnodes x nnodes */
@@ -92,6 +94,8 @@ struct numa {
     struct peet_sim_linemap lines, pages, versions; /* pages: node + 1 of each page; versions: for check */
     uint64_t messages, message_bytes, remote_messages, remote_bytes, transactions[PEET_SIM_DIR_REQUESTS];
     struct numa_site site;
+    uint32_t nreports;
+    struct peet_memory_event reports[NUMA_REPORTS]; /* for observers; they do not know of them yet */
     struct {
         uint64_t cache[PEET_SIM_COPIES][PEET_SIM_DIR_OPS], home[PEET_SIM_HOMES][PEET_SIM_DIR_REQUESTS],
             owner[PEET_SIM_COPIES][PEET_SIM_FORWARDS];
@@ -145,6 +149,8 @@ void peet__numa_violated(struct numa *n, uint64_t line, const char *what);
 
 /* report.c */
 void peet__numa_report_init(struct numa *n);
+/** peet__numa_report() - observers get what is kept for them: before they see the block */
+void peet__numa_report(struct numa *n);
 void peet__numa_report_miss(struct numa *n, const struct numa_processor *p, enum numa_kind kind, int write,
     uint32_t other, uint64_t cycles, uint64_t now);
 void peet__numa_report_removed(struct numa *n, const struct numa_processor *p, uint64_t line,

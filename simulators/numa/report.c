@@ -8,13 +8,25 @@ void peet__numa_report_init(struct numa *n)
         "cache", n->processors[0].cache.sets * n->processors[0].cache.ways * n->line_bytes, n->line_bytes, 1};
     if (n->env->describe_memory)
         n->env->describe_memory(n->env, &level, 1);
-    n->watched = n->env->reports || (n->env->perfect && n->env->data_of);
+    n->perfect = n->env->perfect && n->env->data_of;
+    n->watched = n->env->reports || n->perfect;
 }
 
 static void report_event(struct numa *n, const struct peet_memory_event *event)
 {
-    if (n->env->reports >> event->type & 1)
-        n->env->report(n->env, event, 1);
+    if (!(n->env->reports >> event->type & 1))
+        return;
+    if (n->nreports == NUMA_REPORTS)
+        peet__numa_report(n);
+    n->reports[n->nreports++] = *event;
+}
+
+void peet__numa_report(struct numa *n)
+{
+    const uint32_t nreports = n->nreports;
+    n->nreports = 0;
+    if (nreports)
+        n->env->report(n->env, n->reports, nreports);
 }
 
 void peet__numa_report_miss(struct numa *n, const struct numa_processor *p, enum numa_kind kind, int write,

@@ -18,7 +18,7 @@ alike() {
     done
     diff seen.json counted.json >different.txt || fail "$cores processors, $machine, $*: $(head -20 different.txt)"
 }
-machines=(ideal bus,cache=2KiB,line=32,ways=4,cpi=0.7,protocol=msi bus,cache=3KiB,line=64,ways=16,hit_cycles=2,protocol=dragon)
+machines=(ideal bus,cache=2KiB,line=32,ways=4,cpi=0.7,protocol=msi bus,cache=3KiB,line=64,ways=16,hit_cycles=2,protocol=dragon numa,cache=8KiB)
 [ -z "${PEET_THOROUGH:-}" ] ||
     machines+=(bus bus,cache=4KiB,line=16,ways=2 bus,cache=8KiB,line=8,ways=8,protocol=write-once bus,cache=32KiB,line=64,ways=8)
 for machine in "${machines[@]}"; do
