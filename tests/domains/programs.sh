@@ -3,7 +3,7 @@
 # all references going to a view.
 . "$(dirname "$0")/lib.sh"
 seq 1 500 >numbers
-programs="conventions containers deep initialise write_faults"
+programs="conventions ${PEET_THOROUGH:+containers} deep initialise write_faults"
 exact="callbacks strings virtual vector local atomics"
 for name in $programs $exact; do
     for file in "$PEET_SOURCE"/tests/behaviour/programs/$name.c* "$PEET_SOURCE"/tests/exact/programs/$name.c*; do

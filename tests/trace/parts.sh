@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # peet trace cut anywhere: the parts of a trace together are the trace, and each part runs on every machine.  With PEET_THOROUGH traces are
-# longer, and cut at five times as many places.
+# longer, cut at five times as many places, and each part runs on all machines in place of two.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 places=2
 [ -z "${PEET_THOROUGH:-}" ] || places=10
@@ -10,9 +10,13 @@ must "$peetcc++" -O2 "$here/unwind.cpp" -o unwind -pthread
 must "$peetcc" -O2 "$here/handlers.c" -o handlers -pthread
 must "$peetcc" -O2 -fopenmp "$here/openmp.c" -o openmp
 must "$peetcc" -O2 "$here/loops.c" -o loops
+machines=('-m ideal' '-m x86 -n 3' '-m numa -o counts' '-m bus -o dtrack')
 for program in mix unwind handlers openmp loops; do
+    some=("${machines[@]::2}")
+    [ -z "${PEET_THOROUGH:-}" ] || some=("${machines[@]}")
+    machines=("${machines[@]:1}" "${machines[0]}")
     must "$peet" run -q -m bus -n 4 -o trace -d $program.run -- ./$program >$program.out
-    must python3 "$here/parts.py" "$peet" $program.run cycles $places '-m ideal' '-m x86 -n 3' '-m numa -o counts' '-m bus -o dtrack'
+    must python3 "$here/parts.py" "$peet" $program.run cycles $places "${some[@]}"
     must python3 "$here/parts.py" "$peet" $program.run instructions $places '-m ideal -n 2' '-m bus -o hash'
 done
 

@@ -34,14 +34,14 @@ if [ -z "$work" ]; then
     work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 fi
 mkdir -p "$work" && cd "$work" || exit 2
-few=2048 many=10240
+few=1024 many=5120
 
 # One function for each kernel; main() runs them all, n times round each loop.
 generate() {
     cat <<'END'
 #include <stdlib.h>
 typedef double V __attribute__((vector_size(32)));
-enum { ROOM = 12000 };
+enum { ROOM = 6200 };
 static double P[ROOM] __attribute__((aligned(64))), Q[ROOM] __attribute__((aligned(64))), R[ROOM] __attribute__((aligned(64)));
 static long U[ROOM] __attribute__((aligned(64))), W[ROOM] __attribute__((aligned(64)));
 static unsigned char S[ROOM];
@@ -118,9 +118,9 @@ for mcpu in "${mcpus[@]}"; do
         [ -s "$mcpu.$name.s" ] || continue
         alias=
         [ "$class" = forward ] && alias=-noalias=false
-        for i in 1000 2000; do
+        for i in 500 1000; do
             "$MCA" -mcpu="$mcpu" $alias -iterations=$i "$mcpu.$name.s" 2>/dev/null | awk '/^Total Cycles:/ { print $3; exit }'
-        done | awk -v name="$name" -v class="$class" 'NR == 1 { a = $1 } NR == 2 { printf "%s %s %.4f\n", name, class, ($1 - a) / 1000 }'
+        done | awk -v name="$name" -v class="$class" 'NR == 1 { a = $1 } NR == 2 { printf "%s %s %.4f\n", name, class, ($1 - a) / 500 }'
     done <list >"$mcpu.mca"
     awk -v few=$few -v many=$many -v mcpu="$mcpu" -v limits="$limits" '
         function absolute(x) { return x < 0 ? -x : x }

@@ -19,7 +19,7 @@ static void *work(void *argument)
     static __thread double a[40][40], b[40][40];
     static __thread char text[4000], copy[4000];
     double sum = 0;
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 700; i++)
             numbers[i] = (int)((seed = seed * 1103515245 + 12345) >> 8 & 0xffff);
         qsort(numbers, 700, sizeof *numbers, compare);

@@ -3,6 +3,7 @@
  * Memory runs out: the n-th allocation fails, for every n.  Creating the machine must be refused, a run must end with
  * one message; neither may crash or leak (the sanitizer builds look).  The linker sends the module's allocations here.
  */
+#include <malloc.h>
 #include <string.h>
 #include "rig.h"
 #include "run_suite.h"
@@ -84,6 +85,9 @@ static void test_memory(void)
 
 int main(void)
 {
+    /* thousands of machines one after the other: their memory need not go back to the system in between */
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     CU_TestInfo tests[] = {{"every allocation fails once", test_memory}, CU_TEST_INFO_NULL};
     return run_suite("bus: out of memory", tests);
 }
