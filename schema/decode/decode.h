@@ -100,7 +100,7 @@ void peet_decode_state_until(uint64_t *words, const struct peet_decode_state *la
 /** peet_decode_loop_value() - while it is busy: the loop's counter after the turns that have come.  A record with this value
  * stands for those */
 uint64_t peet_decode_loop_value(const struct peet_decode_state *state);
-/** peet_decode_undo() - back to where a run of ahead() was marked last; the words are still there
+/** peet_decode_undo() - back to the last checkpoint of a run of ahead(); the words are still there
  *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE */
 typedef void peet_decode_undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times);
 void peet_decode_undo(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The decoder's part of running the machine code that jit/direct.c makes: entering and leaving the code, blocks without
- * code, loops, and range operations. For processors that run ahead of others, it keeps the mark and returns to it
+ * code, loops, and range operations. For processors that run ahead of others, it keeps the checkpoint and returns to it
  * (docs/ENGINE.md).
  */
 #include "decode/state.h"
@@ -138,21 +138,21 @@ static struct place place_of(const struct peet_decode_state *s, const uint64_t *
 static void set_place(struct peet_decode_state *s, const struct place *place)
 {
     s->function = place->function, s->last = place->last, s->tail = place->tail, s->loop_left = place->loop_left;
-    peet__copy_regs(s->regs, s->mark_regs);
+    peet__copy_regs(s->regs, s->checkpoint_regs);
 }
 
 /* What a run ahead has done up to here will not be undone. */
-static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct peet_direct_run *run)
+static inline void set_checkpoint(struct peet_decode_state *s, const uint64_t *at, struct peet_direct_run *run)
 {
-    s->mark = place_of(s, at);
-    s->mark_behind = 0;
-    peet__copy_regs(s->mark_regs, s->regs);
-    run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads,
-    run->mark.writes = run->writes;
+    s->checkpoint = place_of(s, at);
+    s->checkpoint_behind = 0;
+    peet__copy_regs(s->checkpoint_regs, s->regs);
+    run->checkpoint.time = run->time, run->checkpoint.stamp = run->stamp, run->checkpoint.reads = run->reads,
+    run->checkpoint.writes = run->writes;
     run->log = run->log_begin;
     run->final = 0;
     if (s->counted != NULL)
-        peet__direct_marked(s->program->direct, run, NULL, 0);
+        peet__direct_checkpoint(s->program->direct, run, NULL, 0);
 }
 
 /* The block before which the machine was asked is over, in code that goes on after it. */
@@ -160,17 +160,17 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     uint64_t block_writes)
 {
     struct peet_decode_state *const s = run->decoder;
-    s->mark =
+    s->checkpoint =
         (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
-    s->mark_behind = 1;
-    peet__copy_regs(s->mark_regs, s->regs);
-    run->mark.time = run->time + block_time, run->mark.stamp = run->stamp + block_stamps;
-    run->mark.reads = run->reads + block_reads, run->mark.writes = run->writes + block_writes;
+    s->checkpoint_behind = 1;
+    peet__copy_regs(s->checkpoint_regs, s->regs);
+    run->checkpoint.time = run->time + block_time, run->checkpoint.stamp = run->stamp + block_stamps;
+    run->checkpoint.reads = run->reads + block_reads, run->checkpoint.writes = run->writes + block_writes;
     run->log = run->log_begin;
     run->final = run->limit == 0; /* the code is left at once */
     if (s->counted != NULL) {
-        const struct peet__function *const f = s->mark.function;
-        peet__direct_marked(s->program->direct, run, f, (uint32_t)run->other - f->blocks[0].id);
+        const struct peet__function *const f = s->checkpoint.function;
+        peet__direct_checkpoint(s->program->direct, run, f, (uint32_t)run->other - f->blocks[0].id);
     }
 }
 
@@ -192,16 +192,16 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     const int32_t stop_tail = tail_at(&stop, end);
     /* Code that is left before the first block of a function has gone to the function already. */
     const int says_where = stop.at != end && !PEET_RAW_IS_PLAIN(*stop.at) && !PEET_RAW_IS_ABSTRACT(*stop.at);
-    const uint64_t *at = s->mark.at;
+    const uint64_t *at = s->checkpoint.at;
     struct peet_block_event event;
     int is_abstract = 0;
     s->waiting = NULL;
-    set_place(s, &s->mark);
-    if (s->mark_behind && peet__decode_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) > 0) {
-        s->mark = place_of(s, at);
-        peet__copy_regs(s->mark_regs, s->regs);
+    set_place(s, &s->checkpoint);
+    if (s->checkpoint_behind && peet__decode_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) > 0) {
+        s->checkpoint = place_of(s, at);
+        peet__copy_regs(s->checkpoint_regs, s->regs);
     }
-    s->mark_behind = 0;
+    s->checkpoint_behind = 0;
     for (;;) {
         const struct place p = place_of(s, at);
         if (p.at == stop.at && (p.function == stop.function || says_where) && p.last == stop.last &&
@@ -230,8 +230,8 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
             break; /* never */
         fn(arg, event.block, event.values, 1);
     }
-    set_place(s, &s->mark);
-    *cursor = s->mark.at;
+    set_place(s, &s->checkpoint);
+    *cursor = s->checkpoint.at;
     if (s->counted != NULL)
         peet__direct_undone(s->program->direct, s->counted);
 }
@@ -253,14 +253,14 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
     uint64_t values[ITERATION_VALUES], n, began;
-    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > ITERATION_VALUES ||
+    if (run->table->iterations == NULL || c->strides == NULL || c->nvalues > ITERATION_VALUES ||
         !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
         return 0;
     peet__decode_values(s, c, values);
     if (!peet__direct_counts_ahead(run, s->function, (uint32_t)s->last, values))
         return 0;
     began = run->time;
-    n = run->table->turns(run, block, values, c->strides, s->loop_left);
+    n = run->table->iterations(run, block, values, c->strides, s->loop_left);
     peet__direct_count_ahead(run, s->function, (uint32_t)s->last, began, n);
     for (uint32_t k = 0; k < c->nupdates; k++)
         s->regs[c->updates[k].reg] += c->steps[k].disp * n;
@@ -281,13 +281,13 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     const uint64_t began = run->time;
     struct peet_block_event event;
     int is_abstract = 0;
-    if (run->table->turns == NULL || s->function == NULL)
+    if (run->table->iterations == NULL || s->function == NULL)
         return 0;
     peet__copy_regs(regs, s->regs);
     if (peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
         event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= ITERATION_VALUES &&
         peet__direct_counts_ahead(run, s->function, event.block->index, event.values) &&
-        run->table->turns(run, event.block, event.values, strides, 1) != 0) {
+        run->table->iterations(run, event.block, event.values, strides, 1) != 0) {
         peet__direct_count_ahead(run, s->function, event.block->index, began, 1);
         run->instructions += event.block->ninsns;
         ++*peet__direct_taken(s->function->direct, event.block->index);
@@ -323,7 +323,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
         /* the first time in any case: a run that repeats what was undone begins where it was */
         if (ahead && (in_order || !any || run->final))
-            mark(s, *cursor, run);
+            set_checkpoint(s, *cursor, run);
         if (s->loop_left != 0) {
             if (!ahead || !take_iterations(s, run))
                 break;
@@ -346,7 +346,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
             if (s->tail < 0)
                 break;
         } else if (at_loop(s, **cursor)) {
-            if (!ahead || run->table->turns == NULL)
+            if (!ahead || run->table->iterations == NULL)
                 break;
             if (peet__decode_starts_loop(s, *cursor, end)) {
                 *cursor += 2;
@@ -366,7 +366,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         run->final = 1;
     }
     if (ahead && run->final) { /* nothing has been done ahead of others */
-        mark(s, *cursor, run);
+        set_checkpoint(s, *cursor, run);
         run->final = 1;
     }
     if (s->program->direct != NULL)

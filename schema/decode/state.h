@@ -37,10 +37,10 @@ struct peet_decode_state {
     uint32_t sync_segment;
     struct frame *frames;
     unsigned nframes, cframes;
-    struct place mark;               /* where peet_decode_undo() goes back to, */
-    uint64_t mark_regs[PEET__SLOT];  /* and the registers there; */
-    int mark_behind;                 /* after the block that comes there */
-    struct peet__direct_hw *counted; /* what is counted of the hardware context that it runs ahead on; or NULL */
+    struct place checkpoint;              /* where peet_decode_undo() goes back to, */
+    uint64_t checkpoint_regs[PEET__SLOT]; /* and the registers there; */
+    int checkpoint_behind;                /* after the block that comes there */
+    struct peet__direct_hw *counted;      /* what is counted of the hardware context that it runs ahead on; or NULL */
     struct peet_direct_run *waiting; /* whose code was left before a block whose turn was to come, just now; or NULL */
 };
 

@@ -4,7 +4,7 @@
  * other (docs/ENGINE.md), and what of it these are told.
  *
  *   1. Each hardware context has a list of what its observers are to be told: where blocks began to be counted, which
- *      blocks are shown, where counting ended.  All of it came after the context's mark, so it may be undone.  What is
+ *      blocks are shown, where counting ended.  All of it came after the context's checkpoint, so it may be undone.  What is
  *      final has been told.
  *   2. Sums are those of the run that is going on.  One that is interrupted, because its machine lets another context go
  *      back, has its sums put aside.
@@ -47,9 +47,9 @@ struct peet__direct_hw {
     unsigned char *entries;
     struct wait *waits;
     uint32_t nwaits, waits_size;
-    /* at the mark: the last one that was counted in this run, and the sums */
-    const struct peet_block *marked;
-    uint64_t marked_sums[PEET__DIRECT_OBSERVERS][PEET_DIRECT_SUMS];
+    /* at the checkpoint: the last one that was counted in this run, and the sums */
+    const struct peet_block *checkpoint;
+    uint64_t checkpoint_sums[PEET__DIRECT_OBSERVERS][PEET_DIRECT_SUMS];
 };
 
 static size_t entry_bytes(const struct peet__direct *d)
@@ -155,11 +155,11 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
     for (uint32_t i = 0; i < h->nentries; i++)
         entry_at(d, h, i)->now += cycles;
     h->clock += cycles;
-    if (!h->open || h->marked == NULL)
+    if (!h->open || h->checkpoint == NULL)
         return;
-    const struct peet__function *const f = owner_of(p, h->marked);
+    const struct peet__function *const f = owner_of(p, h->checkpoint);
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        struct peet_direct_counted *const c = peet__direct_counted_by(d, f, h->marked->id - f->blocks[0].id, o);
+        struct peet_direct_counted *const c = peet__direct_counted_by(d, f, h->checkpoint->id - f->blocks[0].id, o);
         if (c != NULL) /* it was this one that waited */
             c->cycles += cycles;
     }
@@ -185,13 +185,13 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
     h->clock = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
     h->ahead = run->runs_ahead && d->commits;
     h->at_once = 0;
-    h->marked = NULL;
+    h->checkpoint = NULL;
     for (uint32_t o = 0; o < d->nobservers; o++)
         if (sums_of(d, o) != NULL) {
             memset(sums_of(d, o)->of, 0, sizeof sums_of(d, o)->of);
             sums_of(d, o)->stop = 1;
         }
-    memset(h->marked_sums, 0, sizeof h->marked_sums);
+    memset(h->checkpoint_sums, 0, sizeof h->checkpoint_sums);
     say(d, h, &(struct entry){.kind = BEGIN}, h->ahead);
 }
 
@@ -217,22 +217,22 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
     h->outer = NULL;
 }
 
-void peet__direct_marked(struct peet__direct *d, struct peet_direct_run *run, const struct peet__function *f,
+void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run, const struct peet__function *f,
     uint32_t index)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
     if (!h->ahead)
         return;
     commit(d, h);
-    h->marked = f != NULL ? &f->blocks[index] : run->previous;
+    h->checkpoint = f != NULL ? &f->blocks[index] : run->previous;
     h->at_once = 0;
     h->performed = f != NULL;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_counted *const c = f != NULL ? peet__direct_counted_by(d, f, index, o) : NULL;
         if (sums_of(d, o) != NULL)
-            copy_sums(h->marked_sums[o], sums_of(d, o)->of);
+            copy_sums(h->checkpoint_sums[o], sums_of(d, o)->of);
         for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
-            h->marked_sums[o][k] += c->adds[k];
+            h->checkpoint_sums[o][k] += c->adds[k];
         h->at_once |= c != NULL && (c->always || c->sums->stop != 0);
     }
 }
@@ -249,8 +249,8 @@ void peet__direct_undone(struct peet__direct *d, struct peet__direct_hw *h)
     if (!h->open)
         return;
     struct entry e = {
-        .kind = END, .previous = h->marked, .now = h->clock + (h->run->mark.time >> d->table.clock_shift)};
-    memcpy(e.sums, h->marked_sums, sizeof e.sums);
+        .kind = END, .previous = h->checkpoint, .now = h->clock + (h->run->checkpoint.time >> d->table.clock_shift)};
+    memcpy(e.sums, h->checkpoint_sums, sizeof e.sums);
     tell(d, h, &e);
 }
 

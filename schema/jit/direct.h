@@ -175,11 +175,11 @@ struct peet_direct_counted *peet__direct_counted_by(const struct peet__direct *d
     const struct peet__function *function, uint32_t index, uint32_t observer);
 /** peet__direct_hw_of() - what is counted of the run's hardware context; NULL: nothing */
 struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *direct, const struct peet_direct_run *run);
-/** peet__direct_marked() - the run marks: all up to here is final.  @function, @index: so is this block, which comes next
+/** peet__direct_checkpoint() - the run sets a checkpoint: all up to here is final.  @function, @index: so is this block, which comes next
  * and is not counted yet; NULL: none */
-void peet__direct_marked(struct peet__direct *direct, struct peet_direct_run *run,
+void peet__direct_checkpoint(struct peet__direct *direct, struct peet_direct_run *run,
     const struct peet__function *function, uint32_t index);
-/** peet__direct_undone() - the hardware context is where it marked last */
+/** peet__direct_undone() - the hardware context is at its last checkpoint */
 void peet__direct_undone(struct peet__direct *direct, struct peet__direct_hw *hw);
 /** peet__direct_defers() - may what observers are told of the run be undone? */
 int peet__direct_defers(const struct peet_direct_run *run);

@@ -4,12 +4,12 @@
  * <peet/direct.h>, ahead()).  A hit changes nothing but the frame's stamp and the cache's own counts, so nobody else
  * can see it; whether it is a hit is what a transaction of somebody else may change.  Invariants:
  *
- *   1. A block that begins at run.until or later is taken only if each of its lines is there with the right that is
- *      needed, and then all that happens is in run.log, run.stamp, run.time and run's counts.  Any other block waits
- *      for its turn.
- *   2. used[f] of a cache is above its run's mark.stamp exactly if the frame was used since the mark.
- *   3. Before a transaction takes a line or a right from another cache's frame that was used since the mark, that
- *      processor goes back to the present moment (peet__bus_ahead_before()).
+ *   1. A block that begins at run.until or later is executed only if each of its lines is there with the right that
+ *      is needed, and then it changes nothing but run.log, run.stamp, run.time and the run's counts.  Any other block
+ *      waits until it is due.
+ *   2. used[f] of a cache is later than its run's checkpoint.stamp if and only if the frame was used since the checkpoint.
+ *   3. Before a transaction takes a line or a right from another cache's frame that was used since the checkpoint,
+ *      that processor is rolled back to the present moment (peet__bus_ahead_before()).
  *
  * Called by direct.c, and by engine.c before it changes another cache.
  */
@@ -19,7 +19,7 @@
 
 enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * TEMPLATE_REFS + PEET_DIRECT_LOOKS };
 #define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
-enum { AHEAD_STRADDLES = -1, SHY_EVENTS = 32 };
+enum { AHEAD_STRADDLES = -1, CAUTIOUS_EVENTS = 32 };
 
 static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
 {
@@ -55,7 +55,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         .unreported = &b->nbuffered,
         .other = peet__bus_ahead_other,
         .loop = peet__bus_ahead_loop,
-        .turns = peet__bus_ahead_iterations,
+        .iterations = peet__bus_ahead_iterations,
         .logged = 1};
     return 0;
 }
@@ -386,8 +386,8 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     struct bus_ahead_hw *const h = hw_of(run);
     if (b->dead || b->ahead->went_back) /* somebody else may be due before */
         run->limit = 0;
-    if (h->shy && h->stalled != stalled) { /* others are likely to take lines before it goes on */
-        h->shy--;
+    if (h->cautious && h->stalled != stalled) { /* others are likely to take lines before it goes on */
+        h->cautious--;
         run->limit = 0;
     }
 }
@@ -762,16 +762,16 @@ uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw)
     struct cache *const c = &b->caches[hw];
     while (run->log != run->log_begin)
         take_back(b, c, --run->log);
-    c->stats.reads -= run->reads - run->mark.reads;
-    c->stats.writes -= run->writes - run->mark.writes;
-    run->time = run->mark.time;
-    run->stamp = c->stamp = run->mark.stamp;
-    run->reads = run->mark.reads;
-    run->writes = run->mark.writes;
+    c->stats.reads -= run->reads - run->checkpoint.reads;
+    c->stats.writes -= run->writes - run->checkpoint.writes;
+    run->time = run->checkpoint.time;
+    run->stamp = c->stamp = run->checkpoint.stamp;
+    run->reads = run->checkpoint.reads;
+    run->writes = run->checkpoint.writes;
     b->hw[hw].cpi_rest = run->time % CPI_ONE;
     b->hw[hw].busy_until = b->ahead->hw[hw].now + run->time / CPI_ONE;
     if (b->hw[hw].busy_until >= b->ahead->began) /* nothing was right of what it did after its transaction */
-        b->ahead->hw[hw].shy = SHY_EVENTS;
+        b->ahead->hw[hw].cautious = CAUTIOUS_EVENTS;
     return b->hw[hw].busy_until;
 }
 

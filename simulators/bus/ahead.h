@@ -39,7 +39,7 @@ struct bus_ahead_hw {
     unsigned number;
     /* for so many events it waits for the end of its transactions before it goes on: others have taken lines meanwhile
      * lately */
-    unsigned shy;
+    unsigned cautious;
     int waits; /* it has come to a turn that is no hit, or was none: that one is next */
 };
 
@@ -81,7 +81,7 @@ static inline void peet__bus_ahead_before(struct bus *b, const struct cache *by,
     const struct frame *f, unsigned next)
 {
     const uint32_t i = (uint32_t)(f - holder->frames);
-    if (b->ahead && holder->used[i] > b->ahead->hw[holder->hw].run.mark.stamp &&
+    if (b->ahead && holder->used[i] > b->ahead->hw[holder->hw].run.checkpoint.stamp &&
         ((b->permission[f->state] & PERMISSION_WRITE) || !(b->permission[next] & PERMISSION_READ)))
         peet__bus_ahead_go_back(b, by, holder->hw);
 }

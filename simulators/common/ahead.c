@@ -5,7 +5,7 @@
  *   1. A block that begins at run.until or later is taken only if each of its lines is there with the right that is
  *      needed, and then all that happens is in run.log, run.stamp, run.time and the run's counts.  Any other block waits
  *      for its turn.
- *   2. used[slot] is above its run's mark.stamp exactly if the slot was used since the mark.
+ *   2. used[slot] is later than its run's checkpoint.stamp if and only if the slot was used since the checkpoint.
  *   3. An execution advances the stamp by the block's references, and by one for each line more that they lie in.  So
  *      lines are in the order of their last use, whichever way a block is taken.
  */
@@ -13,7 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFS_MOST = 255, LOG = 4096, LOG_ROOM = 4 * REFS_MOST + PEET_DIRECT_LOOKS, SHY_EVENTS = 32, STRADDLES = -1 };
+enum {
+    REFS_MOST = 255,
+    LOG = 4096,
+    LOG_ROOM = 4 * REFS_MOST + PEET_DIRECT_LOOKS,
+    CAUTIOUS_EVENTS = 32,
+    STRADDLES = -1
+};
 
 /* A reference: so far after the beginning of its group. */
 struct ref {
@@ -97,7 +103,7 @@ struct peet_sim_ahead *peet_sim_ahead_new(const struct peet_sim_ahead_machine *m
         .line_shift = machine->line_shift,
         .other = other,
         .loop = loop,
-        .turns = iterations_of,
+        .iterations = iterations_of,
         .unreported = machine->unreported,
         .logged = ncontexts > 1};
     return a;
@@ -333,8 +339,8 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     struct peet_sim_ahead_context *const c = context_of(run);
     if (c->ahead->over || c->ahead->went_back) /* somebody else may be due before */
         run->limit = 0;
-    if (c->shy && c->stalled != stalled) { /* others are likely to take lines before it goes on */
-        c->shy--;
+    if (c->cautious && c->stalled != stalled) { /* others are likely to take lines before it goes on */
+        c->cautious--;
         run->limit = 0;
     }
 }
@@ -600,13 +606,13 @@ uint64_t peet_sim_ahead_undo(void *self, unsigned hw)
     struct peet_sim_ahead_context *const c = &a->contexts[hw];
     struct peet_direct_run *const run = &c->run;
     take_back(run, run->log_begin);
-    a->machine.counted(a->machine.self, hw, run->mark.reads - run->reads, run->mark.writes - run->writes);
-    run->time = run->mark.time;
-    run->stamp = *c->clock = run->mark.stamp;
-    run->reads = run->mark.reads;
-    run->writes = run->mark.writes;
+    a->machine.counted(a->machine.self, hw, run->checkpoint.reads - run->reads, run->checkpoint.writes - run->writes);
+    run->time = run->checkpoint.time;
+    run->stamp = *c->clock = run->checkpoint.stamp;
+    run->reads = run->checkpoint.reads;
+    run->writes = run->checkpoint.writes;
     if (c->now + run->time >= a->began) /* nothing was right of what it did after its transaction */
-        c->shy = SHY_EVENTS;
+        c->cautious = CAUTIOUS_EVENTS;
     return c->now + run->time;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hits that peet takes in the machine's stead, and processors that run ahead of each other: the machine's half of
- * <peet/direct.h>, for machines like this: each processor has a private cache, executes its references in order and
- * waits for each that is no hit; a hit with the right that it needs changes nothing but the line's time of last use.
+ * Hits that peet handles without calling the machine, and processors that run ahead of each other: the machine's half of
+ * <peet/direct.h>.  For machines in which each processor has a private cache, executes its references in order and
+ * waits for each miss, and a hit with permission changes nothing but the line's time of last use.
  * docs/ENGINE.md has the idea and its invariants.
  *
  * The machine keeps a *view* of each cache up to date, and lends peet its stamps of last use:
@@ -73,9 +73,9 @@ struct peet_sim_ahead_context {
     struct peet_sim_ahead *ahead;
     uint64_t *clock;
     uint64_t now, stalled; /* when the run began; what it has waited since */
-    /* for so many transactions it goes on only when they are over: others have taken lines meanwhile lately */
-    unsigned shy;
-    unsigned waits; /* it has come to an iteration that is no hit: that one is next */
+    /* for so many transactions it continues only when they are over, since others have lately taken lines meanwhile */
+    unsigned cautious;
+    unsigned waits; /* the next iteration does not hit, and has not been executed */
 };
 
 struct peet_sim_ahead_block;
@@ -133,7 +133,7 @@ static inline void peet_sim_ahead_before(struct peet_sim_ahead *a, unsigned by, 
 {
     if (a && by != hw) {
         const struct peet_direct_run *const run = &a->contexts[hw].run;
-        if (run->used[slot] > run->mark.stamp && (run->keys[slot] & ~(uint64_t)rights & PEET_SIM_MAY) != 0)
+        if (run->used[slot] > run->checkpoint.stamp && (run->keys[slot] & ~(uint64_t)rights & PEET_SIM_MAY) != 0)
             peet_sim_ahead_go_back(a, by, hw);
     }
 }

@@ -96,7 +96,7 @@ static void direct_range(struct peet_direct_run *run, const struct peet_block *b
     run->time += cost_of(run->machine, block);
 }
 
-static uint64_t direct_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+static uint64_t direct_iterations(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
     const int64_t *strides, uint64_t turns)
 {
     const uint64_t one = cost_of(run->machine, block), left = run->limit - run->time;
@@ -119,7 +119,7 @@ static int direct_table(void *arg, struct peet_direct_table *table)
         self->hw[hw].run.machine = self;
     table->whole_cycles = 1;
     table->range = direct_range;
-    table->turns = direct_turns;
+    table->iterations = direct_iterations;
     return 0;
 }
 
@@ -168,7 +168,7 @@ static uint64_t direct_undo(void *arg, unsigned hw)
 {
     struct ideal *self = arg;
 
-    return self->hw[hw].now + self->hw[hw].run.mark.time;
+    return self->hw[hw].now + self->hw[hw].run.checkpoint.time;
 }
 
 static uint64_t direct_clock(void *self, unsigned hw, uint64_t time)

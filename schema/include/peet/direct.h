@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that peet takes in a machine's stead.  Of most blocks a machine does not want to know more than that they were
- * executed, and that each line that they touch was still where it was last.  A machine that says what that means for a
- * block gets neither an event nor a call for it: peet decodes the block, does this much and goes on with the next, all
- * in machine code.  What a machine has to do itself it does when it is called for one line, or in block() as ever.
+ * Blocks that peet executes without calling the machine.  For most blocks a machine need only know that they were
+ * executed, and that each line that they touch was still in the frame where it was found last.  A machine that describes
+ * what such an execution does to it gets neither an event nor a call: peet decodes the block, stamps its lines, adds its
+ * time and goes on to the next block, all in machine code.  The machine is called for a line that is missing, or gets the
+ * block through block() as without this interface.
  *
- * A machine offers this by struct peet_module's `direct`.  It is used while all others who look on at blocks let theirs
- * pass: an observer says (`observed`) for which executions of a block it need not be called, because nothing of it is
- * new to it.
+ * A machine offers this by struct peet_module's `direct`.  It is used if each observer that sees blocks can do without
+ * events: an observer says (`observed`) for which executions of a block it need not be called, because they tell it
+ * nothing new.
  *
  * SEVERAL HARDWARE CONTEXTS.  A machine with ahead() and undo() lets each hardware context run beyond the time at which
- * another one is due, as far as it does nothing that another one can see, or prevent, or has to come after.  A *global
+ * another one is due, as long as it does nothing that another one can see or prevent, or that must come first.  A *global
  * event* is what ends that: a block that needs more than hits, an abstract event, the end of the recorded words. Global
  * events happen in order of time, ties by index; see docs/ENGINE.md.
  */
@@ -33,14 +34,14 @@ struct peet_direct_watch;
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
 /**
- * References of a block that lie together: they begin `before` bytes ahead of values[value] and have `span` bytes.
- * For the line that they are in, i = hints[line & hint_mask] is looked up; if keys[i], but for the bits `either`, is
- * line << 2 | 3, then all is done with used[i] = stamp + last (unless it is more than that already, and `later` is
- * set). Otherwise the machine's miss() is called.
+ * A probe: references of a block that lie together.  They begin `before` bytes ahead of values[value] and span `span`
+ * bytes.  For the line that they lie in, i = hints[line & hint_mask].  If keys[i], with the bits of the permission mask
+ * `either` set, is line << 2 | 3, the line is found with the permission that is needed, and used[i] = stamp + last is
+ * all that happens (if `later` is set, only if used[i] is less than that).  Otherwise the machine's miss() is called.
  *
- * Or, with `cuts`, where the references lie in two lines often: both the line of the first byte and that of the last
- * are looked for like this, and `last` is lasts[0] for the first, lasts[1] for the second one (`later` for both), with
- * lasts = cuts[begin % bytes of a line]. If those are 0, other() is called.  Such a block is `whole`.
+ * With `cuts`, for references that often lie in two lines, the line of the first byte and that of the last byte are both
+ * probed.  With lasts = cuts[begin % bytes of a line], `last` is lasts[0] for the first and lasts[1] for the second line,
+ * and `later` holds for both.  If those are 0, other() is called.  Such a block is `whole`.
  */
 struct peet_direct_look {
     uint16_t value, before, span;
@@ -51,13 +52,13 @@ struct peet_direct_look {
 };
 
 /**
- * One way in which looks of a block lie in two lines, and what happens then: as many looks as there are lines, in their
- * order, each with a miss() of its own.  The names of the places where looks begin say that it is this one: those in
- * names[look << line_shift | begin % bytes of a line], together by `or`; looks of one byte have none.
+ * One way in which the probes of a block lie in two lines, and what such an execution does: one probe for each line, in
+ * this order, each with a miss() of its own.  An execution is recognised by `name`, which is the bitwise or of
+ * names[probe << line_shift | begin % bytes of a line] over all probes of more than one byte.
  */
 struct peet_direct_line {
-    uint8_t look, second;  /* the line that this one begins in, or (1) the next */
-    uint8_t either, later; /* as in a look */
+    uint8_t look, second;  /* which probe; 0: the line in which it begins, 1: the next one */
+    uint8_t either, later; /* as in the probe */
     uint16_t last;
     uint32_t site;
 };
@@ -65,82 +66,89 @@ struct peet_direct_cut {
     /* the machine's memory, which stays where it is; always the same for a block.  UINT64_MAX: other() is called */
     const uint64_t *names;
     uint64_t name;
-    uint64_t time;   /* more than the block takes without, */
-    uint32_t stamps; /* and by which the stamp goes forward */
+    uint64_t time;   /* beyond that of the block, */
+    uint32_t stamps; /* and stamps beyond those of the block */
     uint32_t nlines;
-    uint64_t *taken; /* becomes one more; NULL: nobody wants to know */
+    uint64_t *taken; /* counts such executions; NULL: nobody wants to know */
     struct peet_direct_line lines[2 * PEET_DIRECT_LOOKS];
 };
 /** What other() may return. */
 enum { PEET_DIRECT_CUT = INT32_MAX };
 
-/** What a block does if nothing unusual happens. */
+/** What an execution of a block costs if all of its probes find their lines. */
 struct peet_direct_block {
-    uint64_t time;   /* it takes, in the machine's unit */
-    uint32_t stamps; /* by which the stamp goes forward */
+    uint64_t time;   /* that it takes, in the machine's unit */
+    uint32_t stamps; /* by which the stamp grows */
     uint16_t nlooks;
-    uint16_t whole; /* all lines are looked for before anything is done; if one is not found, the table's other() is
-                       called and no miss(). Not for loops */
+    uint16_t whole; /* all lines are looked up before anything is done; if one is not found, the table's other() is
+                       called instead of miss(). Not for loops */
     struct peet_direct_look looks[PEET_DIRECT_LOOKS]; /* in their order */
     uint32_t reads, writes; /* table.logged: an execution adds them to run->reads and run->writes; below 2^31 */
 };
 
 /** What miss() returns. */
 struct peet_direct_miss {
-    uint64_t where; /* the line is now */
-    /* so long, in the machine's unit; UINT64_MAX: not at all, but the run's limit is another one */
+    uint64_t where; /* the frame that has the line now */
+    /* time that the reference waited, in the machine's unit; UINT64_MAX: it did not wait, but run->limit has changed */
     uint64_t waited;
 };
 
-/** What is the same for all blocks; zero if no block has looks. */
+/** What is the same for all blocks; all zero if no block has probes. */
 struct peet_direct_table {
     uint32_t hint_mask, line_shift;
-    /** miss() - a look does not find its line.  @run: time and stamp before the block, time with all that has been
-     * waited since */
+    /** miss() - a probe does not find its line.  @run: time and stamp from before the block; the time includes what
+     * the block has waited since */
     struct peet_direct_miss (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
-    /** other() - some look's references lie in two lines, or (`whole`) are not found; nothing has happened.  @run:
-     * addresses of all looks' beginnings Returns: 0: done, but for the block's own time and stamps (both of @run may
-     * have gone forward); -1: the block shall come through event(); n > 0: as 0, but it may be too often: it was the
-     * n-th time that it could have been done by looks with `cuts`; PEET_DIRECT_CUT: as 0, and cut() says how it can be
-     * done without */
+    /** other() - the references of a probe lie in two lines, or (`whole`) a line is not found; nothing of the block
+     * has happened.  @run: the addresses at which the probes begin
+     * Returns: 0: the block has been executed, except that its own time and stamps are still to be added (@run's time
+     * and stamp may have grown by more than these); -1: the block shall come through event(); n > 0: as 0, and for the
+     * n-th time it could have been done by probes with `cuts`, so ask often() whether it can be described better;
+     * PEET_DIRECT_CUT: as 0, and cut() says how other() can be avoided for such executions */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
-    /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all
-     * looks' beginnings in the first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has
-     * happened, the loop shall come through loop() */
+    /** loop() - a loop of one block with so many iterations; value i grows by strides[i] from one to the next.  @run:
+     * the addresses at which the probes begin in the first iteration.  May be NULL.
+     * Returns: 0: all iterations have been executed, time and stamp included; -1: nothing has happened, the loop shall
+     * come through the module's loop() */
     int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides);
-    /** range() - a library's operation on ranges: @block: of the image "peet", all of whose references are ranges;
-     * @values: as of its event. What it does is what event() would do.  May be NULL: then they come through event() */
+    /** range() - an operation of the C library on ranges of memory.  @block: a block of the image "peet", all of
+     * whose references are ranges; @values: as in its event.  Does what event() would do.  May be NULL: then such blocks
+     * come through event() */
     void (*range)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values);
-    /** Not for all of them, if range_looks is set: each of a range's elements is a stamp and takes touch_time, each
-     * instruction insn_time.  Where all elements of a reference lie in one line, and all such lines are found as by
-     * looks, that is all.  They are added to run->reads and run->writes. */
+    /** If not 0, peet does some of them itself: those in which all elements of each reference lie in one line, and
+     * probes find all these lines.  Each element then takes one stamp and touch_time, each instruction insn_time, and
+     * elements are added to run->reads and run->writes. */
     int range_looks;
     uint64_t insn_time, touch_time;
-    /** If range_misses is set, too, and the first reference's line is not found, miss() brings it, after which all of
-     * its elements do find it.  The site: by whether it stores, and whether its elements are bytes */
+    /** If not 0, and only the first reference's line is not found, peet calls miss() for it, after which all elements
+     * of the reference hit.  range_sites: the @site for that call, by whether the reference stores and whether its
+     * elements are bytes */
     int range_misses;
     uint32_t range_sites[2][2];
     /** Each use of a line is written to run->log before it happens.  All blocks are `whole` then, and without `cuts`.
      */
     int logged;
-    /** turns() - what loop() does not do all of, for a run of ahead(): so many turns as begin before the limit and
-     * (those that do not begin before run->until) do nothing but hit.  May be NULL: then loops come one turn by one
-     * turn.  Returns: how many; time, stamp, reads and writes have gone forward */
-    uint64_t (*turns)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    /** iterations() - for a run of ahead(): executes as many of a loop's next iterations as it may.  It ends before
+     * an iteration that begins at run->limit or later, and before one that begins at run->until or later and does more
+     * than hit.  May be NULL: then a loop comes iteration by iteration.
+     * Returns: how many it has executed; time, stamp, reads and writes have grown */
+    uint64_t (*iterations)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
         const int64_t *strides, uint64_t turns);
-    /** go_back() - peet's, for a machine with ahead(): what hardware context @hw has done in blocks that begin at
-     * @until or later is undone. Called before anything of it changes; not for the one that acts.  Returns: whether
-     * there was something; the one that acts must return soon then, even if run->until is not reached. */
+    /** go_back() - provided by peet, for a machine with ahead(): rolls hardware context @hw back, so that it has
+     * executed exactly the blocks that begin before @until.  To be called before a line, a permission or a waiting time
+     * of @hw changes; never for the hardware context that acts.
+     * Returns: whether anything was undone; if so, the hardware context that acts must return soon, even before
+     * run->until, because @hw may be due first now */
     int (*go_back)(void *host, unsigned hw, uint64_t until);
     void *host;
-    /** done() - peet's, for other() of a machine with ahead(): the block that it was asked for has happened, with more
-     * than hits; it and all before it are final.  @run: time and stamp as when other() returns 0; the others: as of
-     * block() */
+    /** done() - provided by peet, to be called in other() of a machine with ahead(): the block has been executed, and
+     * did more than hit; it and all before it are final.  @run: time and stamp as when other() returns 0; the other
+     * arguments: as block() has described the block */
     void (*done)(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
         uint64_t block_writes);
     uint32_t clock_shift;       /* a cycle is 1 << clock_shift of the machine's units of time */
-    int whole_cycles;           /* all times are whole cycles: of blocks, and what is waited */
-    const uint32_t *unreported; /* not 0: report() has something to report.  NULL: never */
+    int whole_cycles;           /* 1: the times of blocks and of waits are whole cycles */
+    const uint32_t *unreported; /* *unreported is not 0 while report() has something to report.  NULL: never */
 };
 
 /** A use of a line: used[frame] was this before. */
@@ -148,9 +156,10 @@ struct peet_direct_use {
     uint64_t frame, used;
 };
 
-/** A hardware context's state while blocks are taken; the machine's, but for what is peet's. */
+/** The state of a hardware context while machine code executes its blocks.  The machine owns it and sets what is not
+ * marked as peet's. */
 struct peet_direct_run {
-    uint64_t time;  /* so far, in the machine's unit */
+    uint64_t time;  /* since the run began, in the machine's unit */
     uint64_t limit; /* no block begins at this time or later */
     uint64_t stamp;
     const uint32_t *hints;
@@ -163,21 +172,21 @@ struct peet_direct_run {
     uint64_t until;         /* ahead(): a block that begins at this time or later does nothing but hit */
     /* ahead(), table.logged: the machine's memory, with room for PEET_DIRECT_LOOKS more at the end */
     struct peet_direct_use *log_begin, *log_end;
-    struct peet_direct_use *log; /* the next one is written here; peet sets it to log_begin where it marks */
-    /* ahead(): where undo() goes back to, as the run was there; set by peet */
+    struct peet_direct_use *log; /* the next use is written here; peet sets it to log_begin at each checkpoint */
+    /* ahead(): set by peet: the run as it was at its checkpoint, to which undo() returns */
     struct {
         uint64_t time, stamp, reads, writes;
-    } mark;
+    } checkpoint;
     uint32_t runs_ahead; /* set by peet: by ahead() */
     uint32_t hw;         /* set by peet: which hardware context */
     /* peet's, for observers: the time at which the block, loop or range began, and the last counted block before it;
      * NULL: none in this run */
     uint64_t began;
     const struct peet_block *previous;
-    uint32_t waits; /* other() sets it, with a limit of 0: the block's turn is to come.  When it has, other() is called
-                       again, with the same addresses and another `until`, and the code goes on behind it */
-    uint32_t final; /* turns() sets it after a turn that does more than hit: all up to there is final.  When the run is
-                       over: nothing was done ahead */
+    uint32_t waits; /* other() sets it, and the limit to 0, if the block is not due yet.  When it is due, other() is
+                       called again with the same addresses and another `until`, and the code goes on after the block */
+    uint32_t final; /* iterations() sets it after an iteration that did more than hit: all up to there is final.  If it
+                       is set when the run is over, nothing was done ahead of time */
     /* peet's: */
     const uint64_t *at, *end;
     uint64_t bound; /* the limit, or behind the time if that is at the limit */
@@ -189,9 +198,9 @@ struct peet_direct_run {
     uint64_t found[PEET_DIRECT_LOOKS], second[PEET_DIRECT_LOOKS], lasts[PEET_DIRECT_LOOKS], other;
     uint32_t context;
     int64_t tail_here;                        /* other(): the block comes as a tail; -1: it does not */
-    const void *again;                        /* other() did not take the block: where the code goes on when it has */
+    const void *again;                        /* the block waits: where the code goes on once other() has executed it */
     struct peet_direct_watch *const *missing; /* of the block for which miss() is called */
-    uint32_t repeats; /* it does again what was undone, in the middle of what another one does */
+    uint32_t repeats; /* it executes again what was undone, while another hardware context acts */
     void *decoder;
 };
 
@@ -200,38 +209,39 @@ struct peet_direct {
     uint32_t struct_size; /* sizeof(struct peet_direct) */
     /** table() - Returns: 0, or -1: not as the machine is configured */
     int (*table)(void *self, struct peet_direct_table *out_table);
-    /** block() - @values: as of one execution, perhaps none that happened.  Returns: 0, or -1: this one comes through
-     * event() */
+    /** block() - describes a block.  @values: those of one execution, which need not have happened.
+     * Returns: 0, or -1: this block always comes through event() */
     int (*block)(void *self, const struct peet_block *block, const uint64_t *values,
         struct peet_direct_block *out_block);
-    /** often() - a good part of the block's executions come to other() that need not.  May be NULL.  Returns: 0:
-     * block() says it better now, or -1 */
+    /** often() - many executions of the block come to other() that a better description would avoid.  May be NULL.
+     * Returns: 0: block() describes it better now; -1: there is no better description */
     int (*often)(void *self, const struct peet_block *block);
-    /** cut() - how the block was cut when other() was called for it just now.  Returns: 0, or -1: it shall come to
-     * other() as ever. NULL if other() never returns PEET_DIRECT_CUT */
+    /** cut() - how the block's references were split between lines in the execution for which other() has just been
+     * called.  NULL if other() never returns PEET_DIRECT_CUT.
+     * Returns: 0, or -1: such executions shall come to other() as before */
     int (*cut)(void *self, const struct peet_block *block, struct peet_direct_cut *out_cut);
     /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
     struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
-    /** event() - a block among them that has no machine code: one turn of it, like peet_module.block(); run->time goes
-     * on by all that it takes, with what it waits */
+    /** event() - one execution of a block that has no machine code, as peet_module.block(); run->time grows by all that
+     * it takes, waiting included */
     void (*event)(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event);
     /** end() - Returns: their cycles, as peet_module.blocks() does */
     uint64_t (*end)(void *self, unsigned hw);
-    /** executed() - a block was taken so many times since this was last said; before finish() and stats().  May be NULL
-     */
+    /** executed() - machine code has executed a block so many times since the last call for it; called before finish()
+     * and stats().  May be NULL */
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
-    /** ahead() - as begin(), for one of several hardware contexts.  May be NULL: then each goes no further than the
-     * next one.
-     *  @until: run->until; another one is due then.  @limit: no block begins at this time or later */
+    /** ahead() - as begin(), for one of several hardware contexts.  May be NULL: then none runs beyond the time at
+     * which the next one is due.
+     *  @until: run->until, when another one is due.  @limit: no block begins at this time or later */
     struct peet_direct_run *(*ahead)(void *self, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
-    /** undo() - all that the hardware context did since run->mark is undone; there were only hits.  Returns: its clock
-     * there */
+    /** undo() - undoes all that the hardware context did since its checkpoint, which was nothing but hits.
+     * Returns: its clock at the checkpoint */
     uint64_t (*undo)(void *self, unsigned hw);
-    /** clock() - May be NULL: then nothing is counted for observers (struct peet_direct_counted).
-     *  Returns: the hardware context's clock at @time of the run, in cycles: what it was when that began, and
+    /** clock() - May be NULL: then machine code counts nothing for observers (struct peet_direct_counted).
+     *  Returns: the hardware context's clock in cycles at @time of the run: the clock when the run began, plus
      * @time >> table.clock_shift */
     uint64_t (*clock)(void *self, unsigned hw, uint64_t time);
-    /** report() - what the machine has to report so far is reported.  May be NULL if table.unreported is */
+    /** report() - sends the memory reports that the machine holds back.  May be NULL if table.unreported is */
     void (*report)(void *self);
 };
 

@@ -150,8 +150,8 @@ static void go_back(struct peet_decode_state *s, const uint64_t **at, const uint
         run->log--;
         machine.used[run->log->frame] = run->log->used;
     }
-    run->time = run->mark.time;
-    run->stamp = run->mark.stamp;
+    run->time = run->checkpoint.time;
+    run->stamp = run->checkpoint.stamp;
 }
 
 /* Sometimes lines that are waited for seem to be there: that is not asked any more. */
