@@ -106,6 +106,7 @@ struct peet__direct_site {
     const struct peet_block *block;
     struct peet_direct_watch *watch;
     uint32_t guard;
+    int is_marked; /* the guard holds, but its value has a mark */
 };
 enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
 

@@ -21,10 +21,10 @@ enum {
     VALUE_BYTES = 64,
     PROBE_BYTES = 384,
     WATCH_BYTES = 96,
-    GUARD_BYTES = 256,
+    GUARD_BYTES = 512,
     COUNT_BYTES = 320,
     LOOP_BYTES = 64,
-    GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1),
+    GUARDS = PEET__DIRECT_OBSERVERS * (2 * PEET_DIRECT_GUARDS + 1),
     STUBS = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS)
 };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))

@@ -88,20 +88,20 @@ static struct peet_direct_watch **watches_of(const struct emitter *m, uint32_t i
 /* The out-of-line stub for the case that the condition is met.  An observer may say that all is well; else the block
  * is left, of which nothing has happened yet. */
 static void ask_if(struct emitter *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard,
-    int32_t tail)
+    int is_marked, int32_t tail)
 {
     const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
-    const int can = guard == PEET__DIRECT_NO_GUARD
-        ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES
-        : ops->moved != NULL;
+    const int can = is_marked            ? ops->marked != NULL
+        : guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES
+                                         : ops->moved != NULL;
     struct peet__direct_site *site = can ? peet__own(m->f, 1, sizeof *site) : NULL;
     struct stub *c;
     if (site == NULL) {
         unless(m, condition, tail);
         return;
     }
-    *site = (struct peet__direct_site){
-        ops, m->direct->observers[observer].self, &m->f->blocks[index], watches_of(m, index)[observer], guard};
+    *site = (struct peet__direct_site){ops, m->direct->observers[observer].self, &m->f->blocks[index],
+        watches_of(m, index)[observer], guard, is_marked};
     c = add_stub(m, jump_ahead(&m->e, condition), 0, tail, STUB_ASK);
     c->back = m->e.at;
     c->site = site;
@@ -111,6 +111,8 @@ static void ask_if(struct emitter *m, unsigned condition, uint32_t index, uint32
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value)
 {
     const struct peet__direct *const d = peet__direct_of(run);
+    if (site->is_marked)
+        return site->ops->marked(site->self, run->hw, site->block, site->watch, site->guard, value);
     if (site->guard != PEET__DIRECT_NO_GUARD)
         return site->ops->moved(site->self, site->block, site->watch, site->guard, value);
     const struct peet_block_event event = {site->block, d->values, run->context, 1, NULL};
@@ -136,6 +138,24 @@ void peet__direct_emit_ask(struct emitter *m, const struct stub *c)
     constant(e, RSI, (uint64_t)(uintptr_t)c->site->watch); /* as before; flags stay */
 }
 
+/* The guard holds; has its value a mark?  rsi is the watch. */
+static void see_mark(struct emitter *m, uint32_t index, uint32_t observer, uint32_t g, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_guard *const guard = &watches_of(m, index)[observer]->guards[g];
+    const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
+    load(e, RDX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, marks));
+    CODE(e, "\x48\x85\xd2"); /* test rdx, rdx */
+    uint8_t *const none = jump_ahead(e, IF_EQUAL);
+    compute(e, registers, &m->f->code[index].addresses[guard->value]);
+    memory(e, 0x2b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, marks_base)); /* sub rax, [rsi + …] */
+    CODE(e, "\x48\xc1\xe8");                                                                 /* shr rax, imm8 */
+    byte(e, guard->marks_shift);
+    CODE(e, "\x80\x3c\x02\x00"); /* cmp byte [rdx + rax], 0 */
+    ask_if(m, IF_NOT, index, observer, g, 1, tail);
+    aim(e, none);
+}
+
 void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
@@ -155,11 +175,13 @@ void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail
                 byte(e, guard->shift);
             }
             memory(e, 0x3b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span)); /* cmp rax, [rsi + …] */
-            ask_if(m, IF_AT_LEAST, index, o, g, tail);
+            ask_if(m, IF_AT_LEAST, index, o, g, 0, tail);
+            if (watches[o]->marked)
+                see_mark(m, index, o, g, tail);
         }
         load(e, RDX, R8, count_of(index));
         memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
-        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, tail);
+        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, 0, tail);
     }
 }
 

@@ -56,7 +56,6 @@ struct dtrack_tally {
     /* touched by one processor's cache, by several; lines that were invalidated are not among them */
     uint64_t private_lines, shared_lines;
     uint64_t true_misses, false_misses; /* coherence misses */
-    uint8_t contended;                  /* some of its lines are watched: hints must not span them */
 };
 
 /* ------------------------------------------------------------------------------------------------- plans */
@@ -95,7 +94,6 @@ struct dtrack_cold {
     uint16_t reads, writes; /* of one execution */
     uint8_t crossing;       /* members may lie in two lines: executions are counted by where in a line they are */
     uint64_t *tally;        /* ... here, by offset, since the last booking; NULL: not possible, no hint */
-    uint8_t watched;        /* lo..hi is a line that sharing.c watches: no hint */
     /* in dtrack.movable: it was in the heap or the like, which is forgotten when something is allocated or released */
     uint8_t listed;
     struct dtrack_last last[DTRACK_CONTEXTS];
@@ -105,8 +103,8 @@ struct dtrack_cold {
 /**
  * What dtrack knows of a block.  Its references that are always as far apart are a *cell*, as is any other.  The cell
  * has a guard, its hint: while that holds, all its references are in the structure that they were in last, and none
- * lies in two lines, or where in a line they are is counted.  Executions for which all guards hold bring nothing new
- * but their number, and may be taken by peet (peet/direct.h): then the watch's `taken` is where they are counted.
+ * lies in two lines, or where in a line they are is counted; values for which one may be in a line that sharing.c
+ * watches have a mark.  Executions for which all guards hold bring nothing new but their number, and may be taken by peet (peet/direct.h): then the watch's `taken` is where they are counted.
  */
 struct dtrack_plan {
     struct peet_direct_watch *watch; /* the cells' guards */
@@ -194,6 +192,8 @@ int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uin
     struct peet_direct_watch **out_watch);
 int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch,
     uint32_t c, uint64_t value);
+int dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block,
+    const struct peet_direct_watch *watch, uint32_t c, uint64_t value);
 int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch);
 /** Executions that others have taken belong to the plan's. */
 static inline void dtrack__catch_up(struct dtrack_plan *plan)
@@ -222,6 +222,12 @@ static inline int dtrack__hit(const struct peet_direct_guard *c, const uint64_t 
     uint64_t x = values[c->value] - c->base;
 
     return (x >> c->shift | x << (-c->shift & 63)) < c->span;
+}
+
+/** The cell is where locate() says: may one of its references be in a watched line? */
+static inline int dtrack__is_marked(const struct peet_direct_guard *c, const uint64_t *values)
+{
+    return c->marks && c->marks[(values[c->value] - c->marks_base) >> c->marks_shift];
 }
 
 /* ---- loop.c */
@@ -327,9 +333,21 @@ void dtrack__sharing_free(struct dtrack_sharing *sharing);
 void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, uint32_t data);
 void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writer, uint64_t line, uint64_t by,
     uint32_t data);
-/** The part of [*lo, *hi) round an address that has no watched line, or just its line.  Returns: 1 if that line is
- * watched */
+/** Memory is divided into regions that have a byte for each line: bits of enum dtrack_mark.  A cell's references are
+ * within DTRACK_REACH lines after its first one's. */
+enum { DTRACK_REGION_BITS = 28, DTRACK_REACH = 4 };
+enum dtrack_mark {
+    DTRACK_MARK_NEAR = 1 /* of it, or of one of the next DTRACK_REACH lines */,
+    DTRACK_MARK_WATCHED = 2
+};
+/** The part of [*lo, *hi) round an address that is in its region.  Returns: the region's marks, from its first line on;
+ * NULL: nothing there is watched */
+const uint8_t *dtrack__region(const struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
+/** The part of [*lo, *hi) round an address that has no watched line, as far as a few dozen lines, or just its line.
+ * Returns: 1 if that line is watched */
 int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
+/** Has the cache lost one of the lines to another's write?  Then it will miss it first. */
+int dtrack__sharing_lost(struct dtrack *self, unsigned hw, uint64_t address, uint32_t bytes);
 /** A reference to a line that may be watched. */
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint32_t bytes, int reads, int writes);

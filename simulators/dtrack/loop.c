@@ -54,6 +54,28 @@ static uint64_t stays(const struct dtrack_cold *cold, uint64_t value, int64_t st
     return room + 1 < turns ? room + 1 : turns;
 }
 
+/** Of so many turns, the first of which has no mark: how many are there before one may have?  At least one. */
+static uint64_t unmarked(const struct peet_direct_guard *cell, uint64_t value, int64_t stride, uint64_t turns)
+{
+    enum { FAR = 1 << 10 };
+    const uint64_t from = value - cell->marks_base, at = from >> cell->marks_shift,
+                   to = (from + (uint64_t)stride * (turns - 1)) >> cell->marks_shift;
+    uint64_t k = at, n;
+
+    if (!cell->marks || to == at)
+        return turns;
+    if (stride > 0) {
+        while (k < to && k - at < FAR && !cell->marks[k + 1])
+            k++;
+        n = (((k + 1) << cell->marks_shift) - 1 - from) / (uint64_t)stride + 1; /* lines up to k */
+    } else {
+        while (k > to && at - k < FAR && !cell->marks[k - 1])
+            k--;
+        n = (from - (k << cell->marks_shift)) / -(uint64_t)stride + 1;
+    }
+    return n < turns ? n : turns;
+}
+
 /** So many turns in which nothing changes but alignment. */
 static void take(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event,
     const uint64_t *values, uint64_t turns)
@@ -119,11 +141,13 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
         if (plan->made == self->fixed_epoch && !plan->nodd)
             for (uint32_t c = 0; c < plan->ncells && n; c++) {
                 const struct dtrack_cold *cold = &plan->cold[c];
-                uint64_t value = values[plan->watch->guards[c].value];
+                const struct peet_direct_guard *cell = &plan->watch->guards[c];
+                const uint64_t value = values[cell->value];
+                const int64_t stride = event->strides[cell->value];
 
-                n = cold->watched || value - cold->lo >= cold->hi - cold->lo
+                n = value - cold->lo >= cold->hi - cold->lo || dtrack__is_marked(cell, values)
                     ? 0
-                    : stays(cold, value, event->strides[plan->watch->guards[c].value], n);
+                    : unmarked(cell, value, stride, stays(cold, value, stride, n));
             }
         else
             n = 0;

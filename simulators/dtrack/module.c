@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void execute(struct dtrack *self, u
     dtrack__catch_up(plan);
     n = plan->ncells;
     for (const struct peet_direct_guard *c = plan->watch->guards, *end = c + n; c != end; c++)
-        if (DTRACK_UNLIKELY(!dtrack__hit(c, event->values))) {
+        if (DTRACK_UNLIKELY(!dtrack__hit(c, event->values) || dtrack__is_marked(c, event->values))) {
             dtrack__slow(self, plan, hw, event);
             return;
         }
@@ -200,8 +200,18 @@ static int due(void *self, const struct peet_block_event *event, struct peet_dir
     return dtrack__due(self, event, watch);
 }
 
-static const struct peet_direct_observer observed = {
-    .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch_block, .moved = moved, .due = due};
+static int marked(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *watch,
+    uint32_t guard, uint64_t value)
+{
+    return dtrack__marked(self, hw, block, watch, guard, value);
+}
+
+static const struct peet_direct_observer observed = {.abi = PEET_DIRECT_ABI,
+    .struct_size = sizeof observed,
+    .watch = watch_block,
+    .moved = moved,
+    .due = due,
+    .marked = marked};
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,

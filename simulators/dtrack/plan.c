@@ -173,9 +173,17 @@ static void describe(const struct dtrack *self, const struct dtrack_member *memb
 }
 
 /** Room for so many guards, and one more. */
-static struct peet_direct_watch *new_watch(uint32_t n)
+static struct peet_direct_watch *new_watch(const struct dtrack *self, uint32_t n)
 {
-    return calloc(1, sizeof(struct peet_direct_watch) + (n + 1) * sizeof(struct peet_direct_guard));
+    struct peet_direct_watch *w =
+        calloc(1, sizeof(struct peet_direct_watch) + (n + 1) * sizeof(struct peet_direct_guard));
+
+    if (w && self->sharing) {
+        w->marked = 1;
+        for (uint32_t i = 0; i <= n; i++)
+            w->guards[i].marks_shift = (uint8_t)self->line_shift;
+    }
+    return w;
 }
 
 static void replace_watch(struct dtrack *self, struct dtrack_plan *plan);
@@ -210,7 +218,7 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
     uint32_t *of = malloc((n + 1) * sizeof *of);
 
     plan->block = block;
-    plan->watch = new_watch(n);
+    plan->watch = new_watch(self, n);
     plan->cold = calloc(n + 1, sizeof *plan->cold);
     plan->members = calloc(n + 1, sizeof *plan->members);
     if (!of || !plan->watch || !plan->cold || !plan->members) {
@@ -304,6 +312,7 @@ static void forget(struct dtrack_plan *plan, uint32_t c)
 {
     plan->cold[c].lo = plan->cold[c].hi = 0;
     plan->watch->guards[c].span = 0;
+    plan->watch->guards[c].marks = NULL;
 }
 
 void dtrack__new_epoch(struct dtrack *self, int fixed)
@@ -346,7 +355,7 @@ static void replace_watch(struct dtrack *self, struct dtrack_plan *plan)
     if (!w->taken)
         return;
     dtrack__catch_up(plan);
-    plan->watch = new_watch(plan->block->nrefs);
+    plan->watch = new_watch(self, plan->block->nrefs);
     old = malloc(sizeof *old);
     if (!old || !plan->watch) {
         free(old);
@@ -443,6 +452,13 @@ static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uin
     plan->watch->nguards = ++plan->ncells;
 }
 
+/** Is the cell's member so near to the first one that marks of its line are enough? */
+static int is_near(const struct dtrack *self, const struct dtrack_member *first, uint32_t n)
+{
+    return !self->sharing ||
+        first[n].offset + first[n].size_bytes - first[0].offset <= (int64_t)DTRACK_REACH * self->line_bytes;
+}
+
 /** The cell's references are in an object of their own: which one, and for which values is that so? */
 static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint64_t value)
 {
@@ -450,6 +466,7 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
     const struct dtrack_member *first = &plan->members[cold->first];
     const uint64_t address = value + (uint64_t)first->offset;
     const struct dtrack_found *found = dtrack__find(self, address);
+    const uint8_t *marks = NULL;
     uint64_t lo = found->lo, hi = found->hi, hint_lo, hint_hi;
     uint32_t n = 1;
 
@@ -462,16 +479,15 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
         book(self, plan, cold);
         cold->data = found->data;
     }
-    cold->watched = 0;
-    if (self->sharing && dtrack__tally(self, cold->data)->contended)
-        cold->watched = (uint8_t)dtrack__sharing_clip(self, address, &lo, &hi);
+    if (self->sharing)
+        marks = dtrack__region(self, address, &lo, &hi);
     hint_lo = lo;
     hint_hi = hi;
     if (found->rest) {
         lo = address;
         hi = address + 1;
     }
-    while (n < cold->n && value + (uint64_t)first[n].offset - lo < hi - lo)
+    while (n < cold->n && value + (uint64_t)first[n].offset - lo < hi - lo && is_near(self, first, n))
         n++;
     if (n < cold->n) {
         split(self, plan, c, cold->first + n);
@@ -484,6 +500,8 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
         cold->hi = cold->lo = 0;
     cold->hint_lo = hint_lo - (uint64_t)first->offset;
     cold->hint_hi = hint_hi - (uint64_t)first[cold->n - 1].offset;
+    plan->watch->guards[c].marks = marks;
+    plan->watch->guards[c].marks_base = (address >> DTRACK_REGION_BITS << DTRACK_REGION_BITS) - (uint64_t)first->offset;
 }
 
 /** Set the hint, if the cell can have one at this value. */
@@ -499,7 +517,7 @@ static void hint(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint
             cold->crossing = 1; /* from now on: alignment is mostly the same each time */
     if (cold->crossing && !cold->tally)
         start_tally(self, plan, c);
-    if ((cold->crossing && !cold->tally) || cold->watched)
+    if (cold->crossing && !cold->tally)
         return;
     cell = &plan->watch->guards[c];
     align = 1ull << cell->shift;
@@ -509,8 +527,7 @@ static void hint(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint
 }
 
 /** One cell whose hint has failed. */
-static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, unsigned hw,
-    const struct peet_block_event *event)
+static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, const struct peet_block_event *event)
 {
     const uint64_t value = event->values[plan->watch->guards[c].value];
     struct dtrack_cold *cold = &plan->cold[c];
@@ -519,19 +536,37 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
         locate(self, plan, c, value);
         cold = &plan->cold[c];
         hint(self, plan, c, value);
-    } else if ((!cold->crossing || cold->tally) && !cold->watched) {
+    } else if (!cold->crossing || cold->tally) {
         hint(self, plan, c, value); /* another alignment */
     }
-    /* where it is watched, nobody asks how it is aligned */
-    if (!cold->tally && (cold->crossing || (cold->watched && self->line_bytes)))
+    if (!cold->tally && cold->crossing)
         cross(self, plan, cold, value, 1);
-    if (cold->watched)
-        for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
-            const struct dtrack_member *m = &plan->members[i];
+}
 
-            dtrack__sharing_touch(self, hw, event->block, m->ref, value + (uint64_t)m->offset, m->size_bytes, m->reads,
+/** A cell with a mark: is this reference in a watched line?  It may be that it is not. */
+static inline int is_watched(const struct dtrack *self, const struct dtrack_plan *plan, uint32_t c,
+    const struct dtrack_member *m, uint64_t value)
+{
+    const struct peet_direct_guard *g = &plan->watch->guards[c];
+    const uint64_t at = value - g->marks_base + (uint64_t)(m->offset - plan->members[plan->cold[c].first].offset);
+
+    return m->size_bytes > self->line_bytes ||
+        (g->marks[at >> self->line_shift] | g->marks[(at + m->size_bytes - 1) >> self->line_shift]) &
+        DTRACK_MARK_WATCHED;
+}
+
+/** A cell with a mark: some of its references may be in a watched line. */
+static void touch(struct dtrack *self, const struct dtrack_plan *plan, uint32_t c, unsigned hw, uint64_t value)
+{
+    const struct dtrack_cold *cold = &plan->cold[c];
+
+    for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
+        const struct dtrack_member *m = &plan->members[i];
+
+        if (is_watched(self, plan, c, m, value))
+            dtrack__sharing_touch(self, hw, plan->block, m->ref, value + (uint64_t)m->offset, m->size_bytes, m->reads,
                 m->writes);
-        }
+    }
 }
 
 /** The objects that a block's ranges were in last: what a library copies from and to, in words and then in bytes. */
@@ -561,7 +596,7 @@ static inline void irregular(struct dtrack *self, unsigned hw, const struct peet
         const struct dtrack_found *found = find_memo(self, it.address, memo);
         uint64_t lo = found->lo, hi = found->hi, n = it.count, crossings;
         struct dtrack_tally *t = dtrack__tally(self, found->data);
-        int watched = self->sharing && t->contended && dtrack__sharing_clip(self, it.address, &lo, &hi);
+        int watched = self->sharing && dtrack__sharing_clip(self, it.address, &lo, &hi);
 
         if (watched && found->rest)
             hi = it.address + 1;
@@ -603,9 +638,12 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
         for (uint32_t c = 0; c < plan->ncells; c++)
             forget(plan, c);
     }
-    for (uint32_t c = 0; c < plan->ncells; c++) /* there may become more */
+    for (uint32_t c = 0; c < plan->ncells; c++) { /* there may become more */
         if (!dtrack__hit(&plan->watch->guards[c], event->values))
-            settle_cell(self, plan, c, hw, event);
+            settle_cell(self, plan, c, event);
+        if (dtrack__is_marked(&plan->watch->guards[c], event->values))
+            touch(self, plan, c, hw, event->values[plan->watch->guards[c].value]);
+    }
     if (plan->nodd)
         odds(self, hw, event);
     if (plan->executions == plan->next)
@@ -630,6 +668,22 @@ int dtrack__moved(struct dtrack *self, const struct peet_block *block, const str
     hint(self, plan, c, value);
     value -= g->base;
     return plan->watch != watch || self->failed || (value >> g->shift | value << (-g->shift & 63)) >= g->span ? -1 : 0;
+}
+
+int dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block,
+    const struct peet_direct_watch *watch, uint32_t c, uint64_t value)
+{
+    const struct dtrack_plan *plan = &self->plans[block->id];
+    const struct dtrack_cold *cold = &plan->cold[c];
+
+    if (plan->watch != watch || plan->epoch != self->fixed_epoch || self->failed)
+        return -1;
+    for (unsigned i = cold->first; i < cold->first + cold->n; i++)
+        if (is_watched(self, plan, c, &plan->members[i], value) &&
+            dtrack__sharing_lost(self, hw, value + (uint64_t)plan->members[i].offset, plan->members[i].size_bytes))
+            return -1;
+    touch(self, plan, c, hw, value); /* the second time, if it comes as an event after all, changes nothing */
+    return self->failed ? -1 : 0;
 }
 
 int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch)

@@ -5,7 +5,8 @@
  * it has touched since it got the line, and those that others have written since it lost it.  A miss on a line that was
  * taken away is true sharing if the cache touches, before it loses the line again, a word that others had written while
  * it was away; else nothing new was read, and it is false sharing (M. Dubois et al., ISCA 1993).  Words are 4 bytes, or
- * a 64th of a line over 256 bytes.
+ * a 64th of a line over 256 bytes.  So that all other lines cost nothing, hints (plan.c) look at marks, a byte for each
+ * line of a region.
  */
 #include "dtrack.h"
 
@@ -19,10 +20,15 @@ struct line {
     uint32_t data, watched; /* index + 1 */
 };
 
-enum { GROUP_LINES = 64, NO_WRITER = 0xffffffff };
+enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff };
+
+/** A region of memory; NULL: none of its lines is watched. */
+struct region {
+    uint8_t *marks;
+};
 
 struct dtrack_sharing {
-    struct peet_sim_linemap lines, groups; /* groups: which of 64 neighbouring lines are watched, a bit each */
+    struct peet_sim_linemap lines, regions;
     struct dtrack_watched **watched;
     uint32_t nwatched, room;
     uint32_t caches_by; /* hardware contexts for each nearest cache */
@@ -46,16 +52,25 @@ struct dtrack_sharing *dtrack__sharing_new(struct dtrack *self)
         return NULL;
     }
     peet_sim_linemap_init(&s->lines, sizeof(struct line));
-    peet_sim_linemap_init(&s->groups, sizeof(uint64_t));
+    peet_sim_linemap_init(&s->regions, sizeof(struct region));
     s->caches_by = self->levels[0].shared_by ? self->levels[0].shared_by : 1;
     s->word_shift = (unsigned)__builtin_ctz(dtrack__word_bytes(self));
     return s;
+}
+
+static int free_marks(void *self, uint64_t number, void *record)
+{
+    (void)self;
+    (void)number;
+    free(((struct region *)record)->marks);
+    return 0;
 }
 
 void dtrack__sharing_free(struct dtrack_sharing *s)
 {
     if (!s)
         return;
+    peet_sim_linemap_each(&s->regions, free_marks, NULL);
     for (uint32_t i = 0; i < s->nwatched; i++) {
         free(s->watched[i]->sides);
         free(s->watched[i]->sites);
@@ -63,7 +78,7 @@ void dtrack__sharing_free(struct dtrack_sharing *s)
     }
     free(s->watched);
     peet_sim_linemap_fini(&s->lines);
-    peet_sim_linemap_fini(&s->groups);
+    peet_sim_linemap_fini(&s->regions);
     free(s);
 }
 
@@ -96,12 +111,35 @@ static uint64_t words_of(const struct dtrack *self, uint64_t address, uint32_t b
 
 /* --------------------------------------------------------------------------------------- watched lines */
 
+static uint64_t lines_of_region(const struct dtrack *self)
+{
+    return 1ull << (DTRACK_REGION_BITS - self->line_shift);
+}
+
+/** The line and those before it that a cell may reach it from.  Returns: 0, or -1 without memory */
+static int mark(struct dtrack *self, uint64_t address)
+{
+    struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
+    const uint64_t at = address >> self->line_shift & (lines_of_region(self) - 1);
+
+    if (region && !region->marks) {
+        /* what is never marked stays untouched; a reference may begin in the last line and end further on */
+        region->marks = calloc(lines_of_region(self) + 1, 1);
+        dtrack__new_epoch(self, 1); /* hints do not know of it */
+    }
+    if (!region || !region->marks)
+        return -1;
+    region->marks[at] |= DTRACK_MARK_WATCHED;
+    for (uint64_t k = 0; k <= DTRACK_REACH && k <= at; k++)
+        region->marks[at - k] |= DTRACK_MARK_NEAR;
+    return 0;
+}
+
 static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint64_t address, uint64_t by,
     uint32_t data)
 {
     struct dtrack_sharing *s = self->sharing;
     struct dtrack_watched *w = calloc(1, sizeof *w);
-    uint64_t *group = peet_sim_linemap_get(&s->groups, address >> self->line_shift >> 6);
 
     if (w && s->nwatched == s->room) {
         uint32_t room = s->room ? 2 * s->room : 256;
@@ -112,7 +150,7 @@ static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint
             s->room = room;
         }
     }
-    if (!w || !group || s->nwatched == s->room) {
+    if (!w || s->nwatched == s->room || mark(self, address)) {
         free(w);
         dtrack__no_memory(self);
         return NULL;
@@ -122,7 +160,6 @@ static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint
     w->data = data;
     w->last_writer = NO_WRITER;
     s->watched[s->nwatched++] = w;
-    *group |= 1ull << (address >> self->line_shift & 63);
     if (line->first) { /* it has a class of its own now */
         struct dtrack_tally *t = dtrack__tally(self, line->data);
 
@@ -130,10 +167,6 @@ static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint
         t->shared_lines -= line->several;
     }
     line->watched = s->nwatched;
-    dtrack__tally(self, data)->contended = 1;
-    if (line->first && line->data != data)
-        dtrack__tally(self, line->data)->contended = 1;
-    dtrack__new_epoch(self, 1); /* no hint may span it any more */
     return w;
 }
 
@@ -241,34 +274,37 @@ void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, 
 
 /* ------------------------------------------------------------------------------------------ references */
 
+const uint8_t *dtrack__region(const struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+    const struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
+    const uint64_t begin = address >> DTRACK_REGION_BITS << DTRACK_REGION_BITS;
+
+    if (begin > *lo)
+        *lo = begin;
+    if (begin + (1ull << DTRACK_REGION_BITS) - 1 < *hi - 1)
+        *hi = begin + (1ull << DTRACK_REGION_BITS);
+    return region ? region->marks : NULL;
+}
+
 int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi)
 {
-    const uint64_t line = address >> self->line_shift, group_bytes = (uint64_t)self->line_bytes * GROUP_LINES;
-    const uint64_t *mask = peet_sim_linemap_get(&self->sharing->groups, line >> 6);
-    const uint64_t base = address & -group_bytes;
-    unsigned at = (unsigned)(line & 63), from = 0, to = GROUP_LINES;
+    const uint8_t *marks = dtrack__region(self, address, lo, hi);
+    const uint64_t first = address >> DTRACK_REGION_BITS << DTRACK_REGION_BITS,
+                   at = (address - first) >> self->line_shift;
+    uint64_t from = at, to = at + 1;
     int watched;
 
-    if (!mask) {
-        dtrack__no_memory(self);
+    if (!marks)
         return 0;
-    }
-    watched = (int)(*mask >> at & 1);
-    if (watched) {
-        from = at;
-        to = at + 1;
-    } else {
-        uint64_t below = *mask & ((1ull << at) - 1), above = *mask >> at;
-
-        if (below)
-            from = 64 - (unsigned)__builtin_clzll(below);
-        if (above)
-            to = at + (unsigned)__builtin_ctzll(above);
-    }
-    if (base + (uint64_t)from * self->line_bytes > *lo)
-        *lo = base + (uint64_t)from * self->line_bytes;
-    if (base + (uint64_t)to * self->line_bytes < *hi)
-        *hi = base + (uint64_t)to * self->line_bytes;
+    watched = (marks[at] & DTRACK_MARK_WATCHED) != 0;
+    while (!watched && from > 0 && at - from < CLIP_LINES && !(marks[from - 1] & DTRACK_MARK_WATCHED))
+        from--;
+    while (!watched && to < lines_of_region(self) && to - at < CLIP_LINES && !(marks[to] & DTRACK_MARK_WATCHED))
+        to++;
+    if (first + (from << self->line_shift) > *lo)
+        *lo = first + (from << self->line_shift);
+    if (first + (to << self->line_shift) - 1 < *hi - 1)
+        *hi = first + (to << self->line_shift);
     return watched;
 }
 
@@ -353,6 +389,21 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
     w->since |= 1ull << (cache & 63);
     if (writes)
         wrote(w, side, words);
+}
+
+int dtrack__sharing_lost(struct dtrack *self, unsigned hw, uint64_t address, uint32_t bytes)
+{
+    const uint64_t last = (address + bytes - 1) >> self->line_shift;
+
+    for (uint64_t at = address >> self->line_shift; at <= last; at++) {
+        const struct line *line = line_at(self, at << self->line_shift);
+        const struct dtrack_watched *w = line && line->watched ? self->sharing->watched[line->watched - 1] : NULL;
+
+        for (uint32_t i = 0; w && i < w->nsides; i++)
+            if (w->sides[i].cache == hw / self->sharing->caches_by && w->sides[i].lost)
+                return 1;
+    }
+    return 0;
 }
 
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,

@@ -29,7 +29,7 @@ struct peet_block_event;
 struct peet_direct_run;
 struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 4
+#define PEET_DIRECT_ABI 5
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -245,14 +245,18 @@ struct peet_direct {
     void (*report)(void *self);
 };
 
-/** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span.  Of executions
- * that are taken tally[values[value] & tally_mask] is how many there were, unless it is NULL. */
+/** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span.  Where that holds,
+ * marks[(values[value] - marks_base) >> marks_shift] is 0, too, unless `marks` is NULL: so few places in a wide range can
+ * be left out.  Of executions that are taken tally[values[value] & tally_mask] is how many there were, unless it is NULL.
+ */
 struct peet_direct_guard {
     uint64_t base, span;
     uint64_t *tally;
     uint32_t tally_mask;
     uint16_t value;
-    uint8_t shift;
+    uint8_t shift, marks_shift; /* marks_shift: always the same for a watch */
+    const uint8_t *marks;
+    uint64_t marks_base;
 };
 
 /**
@@ -281,7 +285,7 @@ struct peet_direct_counted {
 /**
  * Executions of a block that an observer does not want to see: those for which all guards hold, as long as fewer than
  * `until` were taken.  All others come through its block().  It is the observer's memory and stays where it is until
- * destroy().  At any time while it is called, the observer may change base, span and until.  For other guards it makes
+ * destroy().  At any time while it is called, the observer may change base, span, marks and until.  For other guards it makes
  * another watch: the old one's `until` becomes 0 for good, and `over` says that peet may ask again.
  */
 struct peet_direct_watch {
@@ -289,7 +293,8 @@ struct peet_direct_watch {
     uint64_t until;
     uint32_t nguards;
     uint8_t over;
-    uint8_t turns; /* 1, without guards: turns of a loop are executions like others.  If fewer than `until` were taken
+    uint8_t marked; /* 1: its guards may have marks */
+    uint8_t turns;  /* 1, without guards: turns of a loop are executions like others.  If fewer than `until` were taken
                       before, all of a loop's turns may be taken; no loop() is called for them then */
     struct peet_direct_counted *counted; /* not NULL: there are no guards, and `until` means nothing: all executions
                                             are taken and counted.  Always the same */
@@ -350,6 +355,11 @@ struct peet_direct_observer {
      * for each hardware context in its order; those of others may have been told more or less.  Abstract events, other
      * blocks and memory reports come after all that their hardware context, and what they are of, did before */
     int at_commit;
+    /** marked() - a guard would hold for this value, but it has a mark.  May be NULL.
+     *  Returns: 0: it has been looked at and may be taken; it may be that it comes through block() all the same, at
+     * once, for the machine's sake; or -1: it comes through block() */
+    int (*marked)(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *watch,
+        uint32_t guard, uint64_t value);
 };
 
 #ifdef __cplusplus

@@ -113,11 +113,30 @@ static int is_watched(const struct peet_block *block)
     return block->flags & PEET_BLOCK_SIMPLE && block->nvalues != 0 && block->id % 3 != 0 && block->id % 11 != 5;
 }
 
+/* Of values of a guard that holds, 2^MARKS_SHIFT have a mark in common. */
+enum { MARKS_SHIFT = 9, MARKS = 1 << (16 + 8 + 3 - MARKS_SHIFT) };
+static uint8_t marks[MARKS];
+
 static void hold(struct peet_direct_guard *g, uint64_t value, uint64_t how)
 {
     const uint64_t room = (uint64_t)1 << (16 + how % 8);
     g->base = value - (room >> 1 << g->shift);
     g->span = room;
+    if (g->marks_shift != 0) {
+        g->marks = how >> 8 & 1 ? marks : NULL;
+        g->marks_base = g->base;
+    }
+}
+
+static int is_marked(const struct peet_direct_guard *g, uint64_t value)
+{
+    return g->marks != NULL && g->marks[(value - g->marks_base) >> g->marks_shift] != 0;
+}
+
+/* Whether an execution with a mark may be taken. */
+static int may_pass(const struct peet_block *block, uint64_t value)
+{
+    return mixed(block->id, value >> MARKS_SHIFT, 5) % 2 != 0;
 }
 
 static int holds(const struct peet_direct_guard *g, uint64_t value)
@@ -137,9 +156,13 @@ static void set_watch(int which, const struct peet_block *block, uint64_t how)
         w->watch->until = 0;
     }
     watch->nguards = (uint32_t)(how % (GUARDS + 1));
+    watch->marked = how >> 31 & 1;
+    for (uint32_t i = 0; marks[MARKS - 1] == 0 && i < MARKS; i++)
+        marks[i] = i == MARKS - 1 || mixed(i, 6, 0) % 8 == 0;
     for (uint32_t g = 0; g < watch->nguards; g++) {
         watch->guards[g] = (struct peet_direct_guard){
             .value = (uint16_t)((how >> 8) * (g + 1) % block->nvalues), .shift = how >> (20 + g) & 1 ? 3 : 0};
+        watch->guards[g].marks_shift = watch->marked ? MARKS_SHIFT : 0;
         if (g == 0 && how >> 30 & 1) {
             watch->guards[g].tally = seen[which].tally;
             watch->guards[g].tally_mask = PLACES - 1;
@@ -198,6 +221,8 @@ static void observe(int which, const struct peet_block_event *event)
     for (uint32_t g = 0; g < w->watch->nguards; g++) {
         struct peet_direct_guard *const guard = &w->watch->guards[g];
         keeps &= holds(guard, event->values[guard->value]) || put_right(block, guard, event->values[guard->value]);
+        keeps &= !holds(guard, event->values[guard->value]) || !is_marked(guard, event->values[guard->value]) ||
+            may_pass(block, event->values[guard->value]);
     }
     if (keeps)
         keeps = w->past < w->until || let_go(block, w);
@@ -241,6 +266,14 @@ static int moved(void *self, const struct peet_block *block, struct peet_direct_
     return w->over || !put_right(block, &w->guards[guard], value) ? -1 : 0;
 }
 
+static int marked(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *w, uint32_t guard,
+    uint64_t value)
+{
+    (void)self, (void)hw;
+    CU_ASSERT(holds(&w->guards[guard], value) && is_marked(&w->guards[guard], value));
+    return w->over || !may_pass(block, value) ? -1 : 0;
+}
+
 static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *w)
 {
     struct watcher *const mine = watcher_of(DIRECT, event->block);
@@ -253,7 +286,8 @@ static int due(void *self, const struct peet_block_event *event, struct peet_dir
     return 0;
 }
 
-static const struct peet_direct_observer observer = {.watch = watch, .executed = unseen, .moved = moved, .due = due};
+static const struct peet_direct_observer observer = {
+    .watch = watch, .executed = unseen, .moved = moved, .due = due, .marked = marked};
 static const struct peet_direct_observer simple = {.watch = watch, .executed = unseen};
 
 static int none(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out)
