@@ -101,8 +101,25 @@ class Inserter {
         uint32_t second = 0);
     void hook(const Point &P, const std::string &text);
     void turn(Segment &S, const Point &P, const LiveRegUnits &live);
+    // Which registers the top of a segment uses, and what it saves for that.
+    struct Scratch {
+        std::vector<int> use, pushed; // the first carries the cursor; those that are pushed are not free
+        bool flags = false, shifted = false;
+    };
+    bool findScratch(const Segment &S, const LiveRegUnits &live, Scratch &out);
+    int save(const Point &P, const Scratch &scratch);
+    void restore(const Point &P, const Scratch &scratch);
+    void checkRoom(Segment &S, const Point &P, int cursor, int down);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
     bool mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why);
+    void findWide();
+    void placeLabels(Segment &S, unsigned &nlabel);
+    void placeTop(Segment &S);
+    Liveness findLiveness();
+    bool record(Segment &S, const Liveness &L, std::string &why);
+    void hookClocks(const Liveness &L);
+    void preload(const std::vector<Preload> &preloads);
+    void keepLabels();
     void abortTransactions();
     bool emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why);
     static unsigned header(const Segment &)
@@ -267,14 +284,8 @@ void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
     slow += frames.become(frame) + (out->getName() + ": " + call + "\n\tjmp " + back->getName() + "\n").str();
 }
 
-bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
+bool Inserter::findScratch(const Segment &S, const LiveRegUnits &live, Scratch &out)
 {
-    Iter at = iter(S.MBB, S.insertBefore);
-    Point P{S.MBB, at, at == S.MBB->end() ? DebugLoc() : S.MBB->findDebugLoc(at)};
-    if (S.turn)
-        turn(S, P, live);
-    if (S.mark >= 0)
-        hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_MARK, (hookWord(live) & kept) | S.mark, S.cursor));
     uint32_t held = 0;
     bool rspSlot = false;
     for (const Slot &s : S.slots)
@@ -288,55 +299,89 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
         llvm::erase(free, first);
         free.insert(free.begin(), first);
     }
-    bool flags = S.check && !live.available(T.eflags);
-    bool spill = free.size() < (S.sync ? 2u : 1u);
-    bool shifted = spill || flags;
-    unsigned want = S.sync || (rspSlot && shifted) ? 2 : 1;
+    out.flags = S.check && !live.available(T.eflags);
+    out.shifted = free.size() < (S.sync ? 2u : 1u) || out.flags;
+    unsigned want = S.sync || (rspSlot && out.shifted) ? 2 : 1;
     if (free.size() < want)
-        spill = shifted = true, want = S.sync || rspSlot ? 2 : 1;
-    std::vector<int> use(free.begin(), free.begin() + std::min<size_t>(want, free.size()));
-    std::vector<int> pushed;
+        out.shifted = true, want = S.sync || rspSlot ? 2 : 1;
+    std::vector<int> &use = out.use;
+    use.assign(free.begin(), free.begin() + std::min<size_t>(want, free.size()));
     for (int r = 15; r >= 0 && use.size() < want; r--)
         if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() &&
             !MRI.isReserved(T.gpr64[r])) {
             use.push_back(r);
-            pushed.push_back(r);
+            out.pushed.push_back(r);
         }
-    if (use.size() < want) {
+    return use.size() >= want;
+}
+
+// Returns: by how much the stack pointer is lower.
+int Inserter::save(const Point &P, const Scratch &scratch)
+{
+    if (!scratch.shifted)
+        return 0;
+    lea(P, T.gpr64[RSP], T.gpr64[RSP], -128); // below the red zone
+    int down = 128;
+    if (scratch.flags)
+        build(P, PUSHF), down += 8;
+    for (int r : scratch.pushed)
+        build(P, PUSH).addReg(T.gpr64[r]), down += 8;
+    return down;
+}
+
+void Inserter::restore(const Point &P, const Scratch &scratch)
+{
+    if (!scratch.shifted)
+        return;
+    for (auto r = scratch.pushed.rbegin(); r != scratch.pushed.rend(); ++r)
+        build(P, POP, T.gpr64[*r]);
+    if (scratch.flags)
+        build(P, POPF);
+    lea(P, T.gpr64[RSP], T.gpr64[RSP], 128);
+}
+
+// Beyond the limit the yield stub is called, out of line. The cursor is in its register afterwards.
+void Inserter::checkRoom(Segment &S, const Point &P, int cursor, int down)
+{
+    MCSymbol *back = label(*F.MF, "c", nslow), *out = label(*F.MF, "s", nslow);
+    nslow++;
+    build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
+    if (S.cursor < 0)
+        loadCursor(P, cursor);
+    auto cmp = build(P, CMP64rm).addReg(T.gpr64[cursor]);
+    own(cmp, PEET_CONTROL_LIMIT);
+    build(P, JCC).addSym(out).addImm(CondAE);
+    raw_string_ostream os(slow);
+    const unsigned frame = frames.at(*P.MBB, P.at);
+    os << frames.become(frame, down) << out->getName() << ": "
+       << frames.below(frame, "callq *" + std::to_string(PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB)) << "\n\t";
+    if (S.cursor >= 0)
+        os << loadCursorText(cursor) << "\n\t";
+    os << "jmp " << back->getName() << "\n";
+}
+
+bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
+{
+    Iter at = iter(S.MBB, S.insertBefore);
+    Point P{S.MBB, at, at == S.MBB->end() ? DebugLoc() : S.MBB->findDebugLoc(at)};
+    if (S.turn)
+        turn(S, P, live);
+    if (S.mark >= 0)
+        hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_MARK, (hookWord(live) & kept) | S.mark, S.cursor));
+    Scratch scratch;
+    if (!findScratch(S, live, scratch)) {
         why = "no register can be freed to carry the recording cursor";
         return false;
     }
-    int A = use[0], B = want > 1 ? use[1] : NoGpr;
-    int down = 0;
-    if (shifted) {
-        lea(P, T.gpr64[RSP], T.gpr64[RSP], -128);
-        down = 128;
-        if (flags)
-            build(P, PUSHF), down += 8;
-        for (int r : pushed)
-            build(P, PUSH).addReg(T.gpr64[r]), down += 8;
-    }
+    int A = scratch.use[0], B = scratch.use.size() > 1 ? scratch.use[1] : NoGpr;
+    const int down = save(P, scratch);
     if (S.sync) {
         S.label = label(*F.MF, "b", S.id);
         build(P, TargetOpcode::ANNOTATION_LABEL).addSym(S.label);
     }
-    if (S.check) {
-        MCSymbol *back = label(*F.MF, "c", nslow), *out = label(*F.MF, "s", nslow);
-        nslow++;
-        build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
-        if (S.cursor < 0)
-            loadCursor(P, A);
-        auto cmp = build(P, CMP64rm).addReg(T.gpr64[A]);
-        own(cmp, PEET_CONTROL_LIMIT);
-        build(P, JCC).addSym(out).addImm(CondAE);
-        raw_string_ostream os(slow);
-        const unsigned frame = frames.at(*P.MBB, P.at);
-        os << frames.become(frame, down) << out->getName() << ": "
-           << frames.below(frame, "callq *" + std::to_string(PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB)) << "\n\t";
-        if (S.cursor >= 0)
-            os << loadCursorText(A) << "\n\t";
-        os << "jmp " << back->getName() << "\n";
-    } else if (S.cursor < 0)
+    if (S.check)
+        checkRoom(S, P, A, down);
+    else if (S.cursor < 0)
         loadCursor(P, A);
 
     unsigned words = header(S) + S.slotWords;
@@ -356,13 +401,7 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
     lea(P, T.gpr64[after], T.gpr64[A], 8 * words);
     storeCursor(P, after);
     topCursor = S.after;
-    if (shifted) {
-        for (auto r = pushed.rbegin(); r != pushed.rend(); ++r)
-            build(P, POP, T.gpr64[*r]);
-        if (flags)
-            build(P, POPF);
-        lea(P, T.gpr64[RSP], T.gpr64[RSP], 128);
-    }
+    restore(P, scratch);
     return true;
 }
 
@@ -441,7 +480,7 @@ void Inserter::abortTransactions()
                 build(Point{MBB, std::next(it), it->getDebugLoc()}, T.opcode("XABORT")).addImm(0);
 }
 
-bool Inserter::run(std::string &why)
+void Inserter::findWide()
 {
     for (MachineBasicBlock *MBB : F.layout)
         for (const MachineInstr &MI : *MBB)
@@ -450,47 +489,55 @@ bool Inserter::run(std::string &why)
     CallingConv::ID convention = F.MF->getFunction().getCallingConv();
     wide = wide ||
         (convention != CallingConv::C && convention != CallingConv::Fast); // others keep vectors for their callers
-    // Labels around original instructions come first, so that they hug them.
-    unsigned nlabel = 0;
-    for (Segment &S : F.segments) {
-        for (InsnPlan &I : S.insns) {
-            I.begin = I.MI->getPreInstrSymbol();
-            if (!I.begin) {
-                I.begin = label(*F.MF, "i", nlabel);
-                I.MI->setPreInstrSymbol(*F.MF, I.begin);
-            }
-            I.end = I.MI->getPostInstrSymbol();
-            if (!I.end) {
-                I.end = label(*F.MF, "e", nlabel);
-                I.MI->setPostInstrSymbol(*F.MF, I.end);
-            }
-            nlabel++;
-        }
-        // The recording code stands after the instructions that must come first in a function.
-        S.insertBefore = nullptr;
-        for (MachineInstr *MI : S.MIs) {
-            StringRef n = T.TII->getName(MI->getOpcode());
-            if (n == "ENDBR64" || n == "FENTRY_CALL" || n == "PATCHABLE_FUNCTION_ENTER" || n == "PATCHABLE_OP")
-                continue;
-            S.insertBefore = MI;
-            break;
-        }
-        if (!S.insertBefore && !S.MIs.empty()) { // only an endbr: after it
-            auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
-            S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
-        }
-        if (S.silent) { // behind its own jump: once, when the loop is left
-            auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
-            S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
-        }
-        if (S.MIs.empty() && S.sync) { // an empty return point: before what follows it in the block
-            S.insertBefore = nullptr;
-            if (F.mbbSegments[S.mbb].first == S.id && F.mbbSegments[S.mbb].second > 1)
-                S.insertBefore = F.segments[S.id + 1].insertBefore;
-        }
-    }
+}
 
-    // Liveness at every point where code goes, taken before anything is inserted.
+// Labels around original instructions hug them: they come before anything else that is inserted.
+void Inserter::placeLabels(Segment &S, unsigned &nlabel)
+{
+    for (InsnPlan &I : S.insns) {
+        I.begin = I.MI->getPreInstrSymbol();
+        if (!I.begin) {
+            I.begin = label(*F.MF, "i", nlabel);
+            I.MI->setPreInstrSymbol(*F.MF, I.begin);
+        }
+        I.end = I.MI->getPostInstrSymbol();
+        if (!I.end) {
+            I.end = label(*F.MF, "e", nlabel);
+            I.MI->setPostInstrSymbol(*F.MF, I.end);
+        }
+        nlabel++;
+    }
+}
+
+// Where the recording code of a segment stands: after the instructions that must come first in a function.
+void Inserter::placeTop(Segment &S)
+{
+    S.insertBefore = nullptr;
+    for (MachineInstr *MI : S.MIs) {
+        StringRef n = T.TII->getName(MI->getOpcode());
+        if (n == "ENDBR64" || n == "FENTRY_CALL" || n == "PATCHABLE_FUNCTION_ENTER" || n == "PATCHABLE_OP")
+            continue;
+        S.insertBefore = MI;
+        break;
+    }
+    if (!S.insertBefore && !S.MIs.empty()) { // only an endbr: after it
+        auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
+        S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
+    }
+    if (S.silent) { // behind its own jump: once, when the loop is left
+        auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
+        S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
+    }
+    if (S.MIs.empty() && S.sync) { // an empty return point: before what follows it in the block
+        S.insertBefore = nullptr;
+        if (F.mbbSegments[S.mbb].first == S.id && F.mbbSegments[S.mbb].second > 1)
+            S.insertBefore = F.segments[S.id + 1].insertBefore;
+    }
+}
+
+// Liveness at every point where code goes, taken before anything is inserted.
+Liveness Inserter::findLiveness()
+{
     Liveness L;
     L.atEnd.resize(F.layout.size());
     for (unsigned m = 0; m < F.layout.size(); m++) {
@@ -526,42 +573,50 @@ bool Inserter::run(std::string &why)
                 L.before[&MI] = live;
         }
     }
+    return L;
+}
 
-    const std::vector<Preload> preloads = placeCursors(T, F, L);
-    for (Segment &S : F.segments) {
-        if (!S.recorded)
+bool Inserter::record(Segment &S, const Liveness &L, std::string &why)
+{
+    topCursor = NoGpr;
+    const LiveRegUnits &live = L.at(S);
+    // Mid slots at the very place of the top would be written before the top is: put the top first.
+    if (!top(S, live, why))
+        return false;
+    SmallVector<MachineInstr *, 4> done;
+    bool doneEnd = false;
+    for (const Slot &s : S.slots) {
+        if (s.top)
             continue;
-        topCursor = NoGpr;
-        const LiveRegUnits &live = L.at(S);
-        // Mid slots at the very place of the top would be written before the top is: put the top first.
-        if (!top(S, live, why))
+        if (s.at ? is_contained(done, s.at) : doneEnd)
+            continue;
+        if (s.at)
+            done.push_back(s.at);
+        else
+            doneEnd = true;
+        // nullptr: the end of the segment, which is before the next one's first instruction
+        const LiveRegUnits &l = s.at ? L.before.find(s.at)->second : L.atEnd[S.mbb];
+        if (!mid(S, s.at, l, why))
             return false;
-        SmallVector<MachineInstr *, 4> done;
-        bool doneEnd = false;
-        for (const Slot &s : S.slots) {
-            if (s.top)
-                continue;
-            if (s.at ? is_contained(done, s.at) : doneEnd)
-                continue;
-            if (s.at)
-                done.push_back(s.at);
-            else
-                doneEnd = true;
-            // nullptr: the end of the segment, which is before the next one's first instruction
-            const LiveRegUnits &l = s.at ? L.before.find(s.at)->second : L.atEnd[S.mbb];
-            if (!mid(S, s.at, l, why))
-                return false;
-        }
     }
+    return true;
+}
+
+void Inserter::hookClocks(const Liveness &L)
+{
     for (Segment &S : F.segments)
         if (S.clock >= 0) {
             Iter it = std::next(Iter(S.MIs.back()));
             Point P{S.MBB, it, S.MIs.back()->getDebugLoc()};
             hook(P,
                 hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_CLOCK,
-                    (hookWord(L.after[S.MIs.back()]) & kept) | S.clock, S.kept ? S.cursor : NoGpr));
+                    (hookWord(L.after.find(S.MIs.back())->second) & kept) | S.clock, S.kept ? S.cursor : NoGpr));
         }
-    abortTransactions();
+}
+
+// Moves or loads the cursor at the end of blocks whose successors have it in another place.
+void Inserter::preload(const std::vector<Preload> &preloads)
+{
     for (const Preload &p : preloads) {
         if (p.from == p.to)
             continue;
@@ -573,14 +628,37 @@ bool Inserter::run(std::string &why)
         else
             loadCursor(P, p.to);
     }
-    // Recording code between the jumps that end a block hides the first of them from the printer, which
-    // would leave out the label of a block that it takes to be reached by falling through alone.
+}
+
+// Recording code between the jumps that end a block hides the first of them from the printer, which
+// would leave out the label of a block that it takes to be reached by falling through alone.
+void Inserter::keepLabels()
+{
     for (MachineBasicBlock *MBB : F.layout)
         for (const MachineInstr &MI : *MBB)
             if (MI.isBranch())
                 for (const MachineOperand &MO : MI.operands())
                     if (MO.isMBB())
                         MO.getMBB()->setLabelMustBeEmitted();
+}
+
+bool Inserter::run(std::string &why)
+{
+    findWide();
+    unsigned nlabel = 0;
+    for (Segment &S : F.segments) {
+        placeLabels(S, nlabel);
+        placeTop(S);
+    }
+    Liveness L = findLiveness();
+    const std::vector<Preload> preloads = placeCursors(T, F, L);
+    for (Segment &S : F.segments)
+        if (S.recorded && !record(S, L, why))
+            return false;
+    hookClocks(L);
+    abortTransactions();
+    preload(preloads);
+    keepLabels();
     if (!slow.empty()) {
         MachineBasicBlock *tail = F.MF->CreateMachineBasicBlock();
         F.MF->push_back(tail);

@@ -150,10 +150,10 @@ static int record(size_t observer, struct peet_error *error)
     return peet_source_set_record(host.source, host.record) ? peet_error_set(error, PEET_ENOMEM, "out of memory") : 0;
 }
 
-static int build(struct peet_error *error)
+static struct peet_map_config map_config(void)
 {
     const struct peet_config *c = &host.config;
-    struct peet_map_config config = {
+    return (struct peet_map_config){
         .cores = c->cores,
         .policy = c->policy,
         .quantum_cycles = c->quantum_cycles,
@@ -177,18 +177,17 @@ static int build(struct peet_error *error)
         .note = note,
         .name_of = name_of,
     };
-    const size_t nmodules = 1 + c->nobservers + c->nfollowers;
-    uint32_t needs = 0;
-    int fills = 1, no_losses = 1,
-        err = host.replay ? peet_source_new_replay(host.program, host.replay, &host.source, error)
-                          : peet_source_new(host.program, c, &host.source, error);
-    const size_t trace = peet_host_trace_observer(c);
+}
 
-    if (err)
-        return err;
-    err = peet_host_suppose(c, &config, error);
-    if (err)
-        return err;
+/* The machine, observers and followers; what they need goes into the configuration of the map.
+ * @out_needs: of all of them */
+static int load_modules(struct peet_map_config *config, uint32_t *out_needs, struct peet_error *error)
+{
+    const struct peet_config *c = &host.config;
+    const size_t nmodules = 1 + c->nobservers + c->nfollowers;
+    int fills = 1, no_losses = 1, err = 0;
+
+    *out_needs = 0;
     host.modules = calloc(nmodules, sizeof *host.modules);
     host.values = calloc(nmodules, sizeof *host.values);
     if (!host.modules || !host.values)
@@ -198,20 +197,25 @@ static int build(struct peet_error *error)
     for (size_t i = 0; !err && i < nmodules; i++) {
         const uint32_t its = host.modules[i].module->needs;
 
-        needs |= its;
+        *out_needs |= its;
         fills &= !(its & PEET_NEEDS_MEMORY) || (its & PEET_NEEDS_FILLS);
         no_losses &= !(its & PEET_NEEDS_MEMORY) || (its & PEET_NEEDS_NO_LOSSES);
     }
     if (!err && c->roi_only && host.modules[0].module->main)
         err = peet_error_set(error, PEET_EINVALID,
             "roi only: the machine %s has a main loop of its own and sees everything", host.modules[0].module->name);
-    config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
-    config.memory_fills = config.memory_reports && fills;
-    config.memory_no_losses = config.memory_reports && no_losses;
-    if (!err)
-        err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) || peet_host_explains(c), &config, error);
-    if (!err)
-        err = peet_map_new(&config, host.replay ? &peet_replayed_ops : &peet_source_ops, host.source, &host.map, error);
+    config->memory_reports = (*out_needs & PEET_NEEDS_MEMORY) != 0;
+    config->memory_fills = config->memory_reports && fills;
+    config->memory_no_losses = config->memory_reports && no_losses;
+    return err;
+}
+
+static int start_modules(struct peet_error *error)
+{
+    const struct peet_config *c = &host.config;
+    const size_t nmodules = 1 + c->nobservers + c->nfollowers, trace = peet_host_trace_observer(c);
+    int err = 0;
+
     for (size_t i = 0; !err && i < nmodules; i++)
         err = peet_host_start_module(host.map, c, i, host.modules[i].module, host.values[i], error);
     for (size_t i = 0; !err && i < c->nobservers; i++) {
@@ -224,26 +228,53 @@ static int build(struct peet_error *error)
         err = peet_host_consistency(c, host.map, host.source, error);
     if (!err && trace < c->nobservers)
         err = record(trace, error);
-    if (err)
-        return err;
+    return err;
+}
+
+/* What the runtime has to know of the run, and the source of the map. */
+static int connect(const struct peet_map_config *config, uint32_t needs, struct peet_error *error)
+{
+    const struct peet_config *c = &host.config;
+
     peet_rt_set_processors(peet_map_nhw(host.map));
     host.config.frequency_hz = peet_map_frequency_hz(host.map);
     peet_rt_set_frequency_hz(host.config.frequency_hz);
     peet_rt_set_seed(c->seed);
     peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
-    peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
+    peet_rt_note_allocations(config->data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
-    if (config.data && !host.replay)
-        peet_host_data_walk(config.data, c->data_depth, peet_host_find_image);
-    if (config.data && peet_source_set_data(host.source, config.data))
+    if (config->data && !host.replay)
+        peet_host_data_walk(config->data, c->data_depth, peet_host_find_image);
+    if (config->data && peet_source_set_data(host.source, config->data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map),
-        peet_map_wants_loops(host.map) && !config.remap);
+        peet_map_wants_loops(host.map) && !config->remap);
     if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
         peet_source_set_direct(host.source);
     if (c->foreign != PEET_CONFIG_FOREIGN_RECORD)
         return 0;
     return peet_host_foreign_start(c, host.program, error);
+}
+
+static int build(struct peet_error *error)
+{
+    const struct peet_config *c = &host.config;
+    struct peet_map_config config = map_config();
+    uint32_t needs = 0;
+    int err = host.replay ? peet_source_new_replay(host.program, host.replay, &host.source, error)
+                          : peet_source_new(host.program, c, &host.source, error);
+
+    if (!err)
+        err = peet_host_suppose(c, &config, error);
+    if (!err)
+        err = load_modules(&config, &needs, error);
+    if (!err)
+        err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) || peet_host_explains(c), &config, error);
+    if (!err)
+        err = peet_map_new(&config, host.replay ? &peet_replayed_ops : &peet_source_ops, host.source, &host.map, error);
+    if (!err)
+        err = start_modules(error);
+    return err ? err : connect(&config, needs, error);
 }
 
 /* --------------------------------------------------------------------------------------- results */
@@ -483,16 +514,27 @@ static int module_ended(const struct peet_error *error)
     return STATUS_FAILED;
 }
 
-static int run(struct peet_error *error)
+/* The configuration, the program and the map. */
+static int prepare(const char *config, struct peet_error *error)
 {
-    const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
-    struct peet_error write_error = {0, ""};
-    struct running running = {error, 0, 0};
-    int err, status, execution;
+    int err = peet_config_init(&host.config, error);
 
-    if (!config || !output)
-        return peet_error_set(error, PEET_EINVALID,
-            "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
+    if (!err)
+        err = peet_config_read(&host.config, config, error);
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
+        err = peet_host_foreign_load(error);
+    if (!err && host.config.from)
+        err = open_replay(error);
+    if (!err)
+        err = peet_host_load_program(host.config.program, host.replay, &host.program, error);
+    if (!err)
+        err = build(error);
+    return err;
+}
+
+/* Where results go; those of an earlier run are removed. */
+static int set_paths(const char *output, struct peet_error *error)
+{
     if ((size_t)snprintf(host.stats_path, sizeof host.stats_path, "%s/stats.json", output) >= sizeof host.stats_path)
         return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
     if ((size_t)snprintf(host.unseen_path, sizeof host.unseen_path, "%s/unseen.json", output) >=
@@ -504,17 +546,77 @@ static int run(struct peet_error *error)
     if (unlink(host.stats_path) && errno != ENOENT)
         return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.stats_path,
             strerror(errno));
-    err = peet_config_init(&host.config, error);
-    if (!err)
-        err = peet_config_read(&host.config, config, error);
-    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
-        err = peet_host_foreign_load(error);
-    if (!err && host.config.from)
-        err = open_replay(error);
-    if (!err)
-        err = peet_host_load_program(host.config.program, host.replay, &host.program, error);
-    if (!err)
-        err = build(error);
+    return 0;
+}
+
+/* The run has ended by itself, or at what --until asked for.  Returns: the exit status, or a peet_err */
+static int finish(const struct peet_host_run *ending, struct peet_error *error)
+{
+    struct peet_error write_error = {0, ""};
+    int status, err;
+
+    if (peet_host_data_check(host.map, error) || peet_host_suppose_check(host.map, error)) {
+        peet_host_report("%s", error->message);
+        return STATUS_REFUSED;
+    }
+    if (host.config.roi_only && !peet_map_regions(host.map))
+        peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
+    status = host.found ? (int)json_integer_value(json_object_get(host.found, "status"))
+                        : peet_map_exit_status(host.map) & 0xff;
+    if (host.record)
+        peet_record_flush(host.record);
+    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found()) : peet_host_exited(ending, status),
+        NULL, error);
+    if (end_record("exit", status, &write_error) && !err)
+        err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
+    if (peet_host_hung())
+        die_by(peet_host_hung());
+    return err == PEET_EMODULE && !error->code ? STATUS_FAILED : err ? err : status;
+}
+
+/* The run was cut short.  @execution: it was one of an exploration's
+ * Returns: the exit status, or a peet_err */
+static int finish_early(const struct peet_host_run *ending, int err, int execution, struct peet_error *error)
+{
+    struct peet_error write_error = {0, ""};
+
+    if (err == PEET_EINVALID && host.config.replay_token) {
+        peet_host_report("%s", error->message);
+        return STATUS_REFUSED;
+    }
+    if (host.replay && peet_replay_error(host.replay)->code)
+        return peet_error_set(error, peet_replay_error(host.replay)->code, "%s",
+            peet_replay_error(host.replay)->message);
+    if (err == PEET_EDEADLOCK && host.replay && peet_replay_cut(host.replay)) {
+        err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), NULL, &write_error);
+        return err ? peet_error_set(error, err, "%s", write_error.message) : 0;
+    }
+    if (err == PEET_EMODULE && !execution)
+        return module_ended(error);
+    if (err == PEET_EDEADLOCK) {
+        if (write_results(peet_host_deadlock(ending, error), NULL, &write_error) && write_error.code)
+            peet_host_report("%s", write_error.message);
+        if (end_record("deadlock", STATUS_DEADLOCK, &write_error))
+            peet_host_report("trace: %s", write_error.message);
+        return STATUS_DEADLOCK;
+    }
+    end_record("failure", STATUS_FAILED, &write_error);
+    return err;
+}
+
+static int run(struct peet_error *error)
+{
+    const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
+    struct running running = {error, 0, 0};
+    int err, execution;
+
+    if (!config || !output)
+        return peet_error_set(error, PEET_EINVALID,
+            "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
+    err = set_paths(output, error);
+    if (err)
+        return err;
+    err = prepare(config, error);
     if (err) {
         peet_host_report("%s", error->message);
         if (peet_host_hung())
@@ -536,47 +638,9 @@ static int run(struct peet_error *error)
             json_decref(peet_host_deadlock(&ending, error));
         return err ? STATUS_DEADLOCK : peet_map_exit_status(host.map) & 0xff;
     }
-    if (err == PEET_EINVALID && host.config.replay_token) {
-        peet_host_report("%s", error->message);
-        return STATUS_REFUSED;
-    }
-    if (host.replay && peet_replay_error(host.replay)->code)
-        return peet_error_set(error, peet_replay_error(host.replay)->code, "%s",
-            peet_replay_error(host.replay)->message);
-    if (err == PEET_EDEADLOCK && host.replay && peet_replay_cut(host.replay)) {
-        err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), NULL, &write_error);
-        return err ? peet_error_set(error, err, "%s", write_error.message) : 0;
-    }
-    if (err == PEET_EMODULE && !execution)
-        return module_ended(error);
-    if (err == PEET_EDEADLOCK) {
-        if (write_results(peet_host_deadlock(&ending, error), NULL, &write_error) && write_error.code)
-            peet_host_report("%s", write_error.message);
-        if (end_record("deadlock", STATUS_DEADLOCK, &write_error))
-            peet_host_report("trace: %s", write_error.message);
-        return STATUS_DEADLOCK;
-    }
-    if (err) {
-        end_record("failure", STATUS_FAILED, &write_error);
-        return err;
-    }
-    if (peet_host_data_check(host.map, error) || peet_host_suppose_check(host.map, error)) {
-        peet_host_report("%s", error->message);
-        return STATUS_REFUSED;
-    }
-    if (host.config.roi_only && !peet_map_regions(host.map))
-        peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
-    status = host.found ? (int)json_integer_value(json_object_get(host.found, "status"))
-                        : peet_map_exit_status(host.map) & 0xff;
-    if (host.record)
-        peet_record_flush(host.record);
-    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found()) : peet_host_exited(&ending, status),
-        NULL, error);
-    if (end_record("exit", status, &write_error) && !err)
-        err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
-    if (peet_host_hung())
-        die_by(peet_host_hung());
-    return err == PEET_EMODULE && !error->code ? STATUS_FAILED : err ? err : status;
+    if (err || (host.replay && peet_replay_error(host.replay)->code))
+        return finish_early(&ending, err, execution, error);
+    return finish(&ending, error);
 }
 
 PUBLIC int peet_host_main(struct peet_host_hooks *out_hooks)

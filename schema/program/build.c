@@ -132,6 +132,89 @@ void peet__summarise(struct peet_block *b)
     b->flags |= simple ? PEET_BLOCK_SIMPLE : 0;
 }
 
+/** What blocks of a function point to, of all blocks in one piece each. */
+struct parts {
+    struct peet_insn *insns;
+    struct peet_ref *refs;
+    struct peet__value *values;
+    struct peet__update *updates;
+    struct peet__address *addresses, *steps;
+    int64_t *strides;
+    uint8_t *regs;
+};
+
+/** Room for all parts, with what the reader has.  @npad_insns: instructions of padding.  Returns: 0: out of memory */
+static int own_parts(struct reader *r, uint32_t npad_insns, struct parts *out)
+{
+    struct peet__function *f = r->f;
+    out->insns = peet__own(f, (size_t)r->ninsns + npad_insns, sizeof *out->insns);
+    out->refs = peet__own(f, r->nrefs, sizeof *out->refs);
+    out->values = peet__own(f, r->nvalues, sizeof *out->values);
+    out->updates = peet__own(f, r->nupdates, sizeof *out->updates);
+    out->addresses = peet__own(f, r->nvalues, sizeof *out->addresses);
+    out->steps = peet__own(f, r->nupdates, sizeof *out->steps);
+    out->strides = peet__own(f, r->nvalues, sizeof *out->strides);
+    out->regs = peet__own(f, r->nregs, 1);
+    f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
+    f->code = peet__own(f, f->nall, sizeof *f->code);
+    if (out->addresses == NULL || out->steps == NULL || out->strides == NULL || out->insns == NULL ||
+        out->refs == NULL || out->values == NULL || out->updates == NULL || out->regs == NULL || f->blocks == NULL ||
+        f->code == NULL)
+        return 0;
+#define COPY(to, from, n) \
+    if ((n) != 0) \
+    memcpy((to), (from), (n) * sizeof *(to))
+    COPY(out->insns, r->insns, r->ninsns);
+    COPY(out->refs, r->refs, r->nrefs);
+    COPY(out->values, r->values, r->nvalues);
+    COPY(out->updates, r->updates, r->nupdates);
+    COPY(out->regs, r->regs, r->nregs);
+#undef COPY
+    for (uint32_t n = 0; n < npad_insns; n++)
+        out->insns[r->ninsns + n].regs = out->regs;
+    return 1;
+}
+
+/** The block of a segment, as it lies in the plain layout. */
+static void build_segment(struct reader *r, const struct segment *s, const struct parts *parts, uint32_t offset,
+    struct peet_block *b, struct peet__block *c)
+{
+    b->pc = offset;
+    b->ninsns = s->ninsns;
+    b->nrefs = s->nrefs;
+    b->nvalues = s->nvalues;
+    b->insns = parts->insns + s->insn;
+    b->refs = parts->refs + s->ref;
+    c->values = parts->values + s->value;
+    c->updates = parts->updates + s->update;
+    c->nvalues = s->nvalues;
+    c->nupdates = s->nupdates;
+    c->pad = c->pad_after = -1;
+    make_short(c, parts->addresses + s->value, parts->steps + s->update);
+    make_strides(c, parts->strides + s->value);
+    for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
+        const struct peet__layout_insn *li = &r->layout[n];
+        uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
+        parts->insns[n].pc = li->offset;
+        parts->insns[n].length_bytes = li->length > 255 ? 255 : li->length;
+        parts->insns[n].first_ref = r->ref_at[n] - s->ref;
+        parts->insns[n].nrefs = ref_end - r->ref_at[n];
+        parts->insns[n].regs = parts->regs + r->reg_at[n];
+        b->code_bytes += li->length;
+    }
+    if (s->ninsns != 0) {
+        b->pc = parts->insns[s->insn].pc;
+        b->line = parts->insns[s->insn].line;
+    }
+    peet__summarise(b);
+    if (b->flags & PEET_BLOCK_SIMPLE)
+        make_groups(c, parts->refs + s->ref, s->nrefs);
+    if (!(b->flags & PEET_BLOCK_SIMPLE)) {
+        c->strides = NULL; /* counts and masks are not addresses that advance */
+        c->plain = 0;      /* and are given even to those who want no addresses */
+    }
+}
+
 /* Copies the parsed arrays into the function and lays the plain program out. */
 void peet__build(struct reader *r, const struct segment *segs, const struct peet__block *code,
     struct peet__layout_block *blocks, uint32_t nblocks)
@@ -148,32 +231,11 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
             npad_insns += (blocks[b].padding + f->longest_nop - 1) / f->longest_nop;
         }
     f->nall = f->nsegments + npads;
-    struct peet_insn *insns = peet__own(f, (size_t)r->ninsns + npad_insns, sizeof *insns);
-    struct peet_ref *refs = peet__own(f, r->nrefs, sizeof *refs);
-    struct peet__value *values = peet__own(f, r->nvalues, sizeof *values);
-    struct peet__update *updates = peet__own(f, r->nupdates, sizeof *updates);
-    struct peet__address *addresses = peet__own(f, r->nvalues, sizeof *addresses);
-    struct peet__address *steps = peet__own(f, r->nupdates, sizeof *steps);
-    int64_t *strides = peet__own(f, r->nvalues, sizeof *strides);
-    uint8_t *regs = peet__own(f, r->nregs, 1);
-    f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
-    f->code = peet__own(f, f->nall, sizeof *f->code);
-    if (addresses == NULL || steps == NULL || strides == NULL || insns == NULL || refs == NULL || values == NULL ||
-        updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
+    struct parts parts;
+    if (!own_parts(r, npad_insns, &parts)) {
         peet__reader_fail(r, "out of memory");
         return;
     }
-#define COPY(to, from, n) \
-    if ((n) != 0) \
-    memcpy((to), (from), (n) * sizeof *(to))
-    COPY(insns, r->insns, r->ninsns);
-    COPY(refs, r->refs, r->nrefs);
-    COPY(values, r->values, r->nvalues);
-    COPY(updates, r->updates, r->nupdates);
-    COPY(regs, r->regs, r->nregs);
-#undef COPY
-    for (uint32_t n = 0; n < npad_insns; n++)
-        insns[r->ninsns + n].regs = regs;
     f->pub.nblocks = f->nall;
     f->pub.blocks = f->blocks;
     int32_t before = -1; /* last segment with code or a record, in layout order */
@@ -185,44 +247,11 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
         *c = code[k];
         b->function = &f->pub;
         b->index = k;
-        b->pc = blocks[s->layout_block].offset;
-        b->ninsns = s->ninsns;
-        b->nrefs = s->nrefs;
-        b->nvalues = s->nvalues;
-        b->insns = insns + s->insn;
-        b->refs = refs + s->ref;
-        c->values = values + s->value;
-        c->updates = updates + s->update;
-        c->nvalues = s->nvalues;
-        c->nupdates = s->nupdates;
-        c->pad = c->pad_after = -1;
-        make_short(c, addresses + s->value, steps + s->update);
-        make_strides(c, strides + s->value);
-        for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
-            const struct peet__layout_insn *li = &r->layout[n];
-            uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
-            insns[n].pc = li->offset;
-            insns[n].length_bytes = li->length > 255 ? 255 : li->length;
-            insns[n].first_ref = r->ref_at[n] - s->ref;
-            insns[n].nrefs = ref_end - r->ref_at[n];
-            insns[n].regs = regs + r->reg_at[n];
-            b->code_bytes += li->length;
-        }
-        if (s->ninsns != 0) {
-            b->pc = insns[s->insn].pc;
-            b->line = insns[s->insn].line;
-        }
-        peet__summarise(b);
-        if (b->flags & PEET_BLOCK_SIMPLE)
-            make_groups(c, refs + s->ref, s->nrefs);
-        if (!(b->flags & PEET_BLOCK_SIMPLE)) {
-            c->strides = NULL; /* counts and masks are not addresses that advance */
-            c->plain = 0;      /* and are given even to those who want no addresses */
-        }
+        build_segment(r, s, &parts, blocks[s->layout_block].offset, b, c);
         if (s->layout_block != block) {
             block = s->layout_block;
             if (blocks[block].padding != 0) {
-                make_padding(f, pad, &blocks[block], b->line, insns + pad_insn);
+                make_padding(f, pad, &blocks[block], b->line, parts.insns + pad_insn);
                 pad_insn += f->blocks[pad].ninsns;
                 if (before >= 0 && falls_through(r, &segs[before])) {
                     c->pad = pad;
