@@ -199,7 +199,8 @@ static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__fun
         if (!may_miss)
             thread(p, from, node);
         else if (one_more(p, (void **)&p->missing, &p->cmissing, p->nmissing, sizeof *p->missing))
-            p->missing[p->nmissing++] = (struct missing){from, here(e), f, node, probe->site, index, k, d->nlooks};
+            p->missing[p->nmissing++] =
+                (struct missing){from, here(e), f, begins[k], node, probe->site, index, k, d->nlooks};
         if (d->whole)
             store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
         else
@@ -216,6 +217,79 @@ static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__fun
     }
 }
 
+/* -------------------------------------------------------------------------------------------- observers */
+
+int peet__trace_can_count(const struct peet__direct *direct)
+{
+    for (uint32_t o = 0; o < direct->nobservers; o++)
+        if (direct->observers[o].ops->moved != NULL || direct->observers[o].ops->due != NULL)
+            return 0;
+    return direct->nobservers == 0 || direct->table.whole_cycles;
+}
+
+/* What the block adds to sums of observers.  Returns: 0, or -1: some observer may want to see it, or the next one */
+static int add_counted(const struct trace_emitter *p, struct node *n, const struct peet__function *f, uint32_t index)
+{
+    const struct peet__direct *const d = p->m.direct;
+    if (d->nobservers != 0 && (f->direct == NULL || !f->direct->asked[index]))
+        return -1;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_watch *const w = f->direct->watches[(size_t)index * d->nobservers + o];
+        const struct peet_direct_counted *const c = peet__direct_counted_of(w);
+        if (w != NULL && (c == NULL || c->always || c->stops))
+            return -1;
+        for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
+            if ((n->sums[o][k] += c->adds[k]) > INT32_MAX)
+                return -1;
+    }
+    return 0;
+}
+
+/* The last block that was executed up to the node. */
+static const struct peet_block *last_block(const struct trace_emitter *p, uint32_t number)
+{
+    while (p->tree->nodes[number].nblocks == 0)
+        number = p->nodes[number].parent;
+    const struct counted *const c = &p->tree->nodes[number];
+    return &c->blocks[c->nblocks - 1].function->blocks[c->blocks[c->nblocks - 1].index];
+}
+
+/* Up to the node all has been executed. */
+static void count_for_observers(struct trace_emitter *p, uint32_t number)
+{
+    struct peet__emit *const e = &p->m.e;
+    const struct peet__direct *const d = p->m.direct;
+    const struct node *const n = &p->nodes[number];
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        if (d->observers[o].sums == NULL)
+            continue;
+        constant(e, RAX, (uint64_t)(uintptr_t)d->observers[o].sums);
+        for (uint32_t k = 0; k < PEET_DIRECT_SUMS; k++)
+            add_to_memory(e, RAX, (int32_t)(offsetof(struct peet_direct_sums, of) + k * sizeof(uint64_t)),
+                (int32_t)n->sums[o][k]);
+    }
+    if (d->tells) {
+        constant(e, RAX, (uint64_t)(uintptr_t)last_block(p, number));
+        store(e, RAX, RBX, RUN(previous));
+    }
+}
+
+/* Not while the next block is to be shown. */
+static void unless_to_be_shown(struct trace_emitter *p)
+{
+    struct peet__emit *const e = &p->m.e;
+    const struct peet__direct *const d = p->m.direct;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        if (d->observers[o].sums == NULL)
+            continue;
+        constant(e, RAX, (uint64_t)(uintptr_t)&d->observers[o].sums->stop);
+        CODE(e, "\x83\x38\x00"); /* cmp dword [rax], 0 */
+        thread(p, jump_ahead(e, IF_NOT), 0);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- blocks */
+
 /* A block happens after what @n says so far; its probes lead to @before if they find nothing.  @emit_tree: write code,
  * too.
  *  Returns: 0, or -1: it cannot be on a trace */
@@ -227,7 +301,7 @@ static int happen(struct trace_emitter *p, uint32_t before, struct node *n, stru
     struct peet__address forms[REGISTERS], begins[PEET_DIRECT_LOOKS];
     struct peet_direct_block d;
     if (counted->nblocks == SIDE_BLOCKS || c->loop || !can_have_code(f, index) ||
-        peet__direct_request(p->m.direct, f, index, &d) != 0)
+        peet__direct_request(p->m.direct, f, index, &d) != 0 || add_counted(p, n, f, index) != 0)
         return -1;
     for (uint32_t k = 0; k < d.nlooks; k++) {
         const struct peet__address begin = begin_of(c, &d.looks[k]);
@@ -263,6 +337,7 @@ int peet__trace_step(struct trace_emitter *p, uint32_t number, int emit_tree)
     memcpy(n->regs, before->regs, sizeof n->regs);
     n->words = before->words, n->stamps = before->stamps, n->instructions = before->instructions,
     n->time = before->time, n->last = before->last;
+    memcpy(n->sums, before->sums, sizeof n->sums);
     counted->nblocks = 0;
     counted->parent = parent;
     if (parent != 0) {
@@ -306,6 +381,7 @@ static void leave_behind(struct trace_emitter *p, uint32_t number)
     struct node *const n = &p->nodes[number];
     const struct peet__direct_function *const compiled = n->function->direct;
     put_registers(e, n->regs);
+    count_for_observers(p, number);
     add_constant(e, RBP, 8 * (uint64_t)n->words);
     add_constant(e, R12, n->instructions);
     add_constant(e, R15, n->stamps);
@@ -382,6 +458,23 @@ static void emit_unaligned(struct trace_emitter *p)
     p->nunaligned = 0;
 }
 
+/* Whoever reports the miss, rax, wants to know where it was, as in peet__direct_emit_miss(). */
+static void tell_where(struct trace_emitter *p, const struct missing *s)
+{
+    struct peet__emit *const e = &p->m.e;
+    const struct peet__direct *const d = p->m.direct;
+    if (d->nobservers != 0 && s->probe <= 1) {
+        byte(e, 0x50 | RAX); /* push rax */
+        compute(e, registers, &s->address);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * s->probe));
+        byte(e, 0x58 | RAX); /* pop rax */
+    }
+    if (d->tells) {
+        constant(e, RDX, (uint64_t)(uintptr_t)&s->function->direct->watches[(size_t)s->index * d->nobservers]);
+        store(e, RDX, RBX, RUN(missing));
+    }
+}
+
 /* Misses are the machine's; the trace is gone on with unless the limit may come on it now: then the block's own code
  * goes on. */
 static void emit_missing(struct trace_emitter *p)
@@ -400,6 +493,7 @@ static void emit_missing(struct trace_emitter *p)
             store(e, RSI, RBX, second);
         constant(e, RCX, (uint64_t)(uintptr_t)&p->tree->missed);
         CODE(e, "\x48\xff\x01"); /* inc qword [rcx] */
+        tell_where(p, s);
         add_constant(e, R13, n->time);
         add_constant(e, R15, n->stamps);
         byte(e, 0xbe); /* mov esi, imm32 */
@@ -416,6 +510,7 @@ static void emit_missing(struct trace_emitter *p)
         if (s->node != 0) {
             byte(e, 0x50 | RCX); /* push rcx */
             put_registers(e, n->regs);
+            count_for_observers(p, s->node);
             byte(e, 0x58 | RCX); /* pop rcx */
             add_constant(e, RBP, 8 * (uint64_t)n->words);
             add_constant(e, R12, n->instructions);
@@ -439,9 +534,9 @@ static int is_near(const struct peet__direct_function *compiled, const struct pe
 }
 
 /* More than it takes to put the registers after a node, and what goes with it. */
-static size_t exit_bytes(const struct node *n)
+static size_t exit_bytes(const struct trace_emitter *p, const struct node *n)
 {
-    size_t bytes = EXIT_BYTES;
+    size_t bytes = EXIT_BYTES + (p->m.direct->nobservers != 0 ? COUNT_BYTES : 0);
     for (uint32_t r = 0; r < REGISTERS; r++)
         bytes += is_as_before(&n->regs[r], r) ? 0 : VALUE_BYTES;
     return bytes;
@@ -450,12 +545,12 @@ static size_t exit_bytes(const struct node *n)
 /* More than the code of all nodes can take. */
 static size_t most_bytes(const struct trace_emitter *p)
 {
-    size_t n = NODE_BYTES;
+    size_t n = NODE_BYTES + COUNT_BYTES;
     for (uint32_t k = 1; k < p->nnodes; k++) {
         const struct counted *const counted = &p->tree->nodes[k];
-        n += NODE_BYTES + 2 * exit_bytes(&p->nodes[k]) + REGISTERS * VALUE_BYTES;
+        n += NODE_BYTES + 2 * exit_bytes(p, &p->nodes[k]) + REGISTERS * VALUE_BYTES;
         for (uint32_t b = 0; b < counted->nblocks; b++)
-            n += (VALUE_BYTES + PROBE_BYTES + exit_bytes(&p->nodes[p->nodes[k].parent])) *
+            n += (VALUE_BYTES + PROBE_BYTES + exit_bytes(p, &p->nodes[p->nodes[k].parent])) *
                 counted->blocks[b].function->blocks[counted->blocks[b].index].nvalues;
     }
     return n;
@@ -497,6 +592,7 @@ void peet__trace_emit(struct trace_emitter *p)
     p->top = here(e);
     compare_constant(e, R13, -(int32_t)p->time);
     thread(p, jump_ahead(e, IF_AT_LEAST), 0);
+    unless_to_be_shown(p);
     p->failed |= peet__trace_step(p, 1, 1) != 0;
     if (root->flushed) {
         put_registers(e, root->regs);

@@ -10,7 +10,9 @@
  *   1. On a trace nothing happens but stamps of lines that were found.  So a trace can be left before any of its
  *      blocks; that block's own code (direct.c) then executes the block from its beginning.
  *   2. A trace is not entered if the limit could be reached on it.
- *   3. There are no traces while observers compare blocks: they have something to say between two blocks.
+ *   3. There are no traces while observers compare blocks: they have something to say between two blocks.  What is
+ *      counted for observers (counted.c) is added where the tree is left, like the rest.  A block that is always shown,
+ *      or after which the next one is, is on no trace, and no trace is entered while a block is to be shown.
  */
 #include "jit/direct.h"
 
@@ -263,7 +265,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
 {
     struct peet__direct *const direct = program->direct;
     uint32_t index;
-    if (direct->nobservers != 0 ||
+    if (!peet__trace_can_count(direct) ||
         (direct->pause == 0 && (direct->samples = malloc(SAMPLES * sizeof *direct->samples)) == NULL)) {
         direct->rest = UINT32_MAX;
         return;

@@ -49,7 +49,8 @@ struct node {
     struct peet__address regs[REGISTERS]; /* in terms of the registers and words at the beginning */
     uint32_t words, stamps, instructions;
     uint64_t time;
-    int32_t last; /* block; of the function */
+    uint64_t sums[PEET__DIRECT_OBSERVERS][PEET_DIRECT_SUMS]; /* what is counted for observers */
+    int32_t last;                                            /* block; of the function */
     /* the last one to where the trace is left after it; each has the one before it */
     uint32_t jumps;
     const uint8_t *exit_code;
@@ -60,6 +61,7 @@ struct missing {
     uint8_t *from;
     const uint8_t *back;
     struct peet__function *function;
+    struct peet__address address; /* where the probe's references begin */
     uint32_t node, site, index, probe, nlooks;
 };
 
@@ -87,6 +89,8 @@ struct trace_emitter {
 };
 
 /* trace_code.c */
+/** peet__trace_can_count() - are there traces while these observers look on? */
+int peet__trace_can_count(const struct peet__direct *direct);
 /** peet__trace_step() - from a node's parent to the node: blocks without a record between them, then its own.
  * @emit_tree: write code, too Returns: 0, or -1: it cannot be on a trace */
 int peet__trace_step(struct trace_emitter *p, uint32_t node, int emit_tree);

@@ -6,6 +6,9 @@ must "$peetcxx" -O2 -g -pthread -o leaving "$here/leaving.cpp"
 for name in back callbacks jumps recursion sort state tails unseen vectors; do
     must "$peetcc" -O2 -g -o $name "$here/programs/$name.c" -lm
 done
+for name in vm queens; do
+    must "$peetcc" -O2 -g -o $name "$PEET_SOURCE/bench/programs/$name.c"
+done
 alike() {
     local cores=$1 machine=$2
     shift 2
@@ -34,6 +37,9 @@ for name in back callbacks jumps recursion sort state tails unseen vectors; do #
     done
     machines=("${machines[@]:1}" "${machines[0]}")
 done
+alike 1 ideal ./vm 10000 12 # blocks that come often: traces of several (schema/jit/trace_tree.c)
+alike 1 bus ./vm 3000 6
+alike 1 bus ./queens 9
 # what a library calls is below the function that went there by a tail call, and a call in pieces is one
 must "$peet" run -q --observe profile --observe counts -d unseen.out -- ./unseen >said.txt
 equal "who sorts" "$(jq -r '[.profile.calls[] | select(.callee == "compare" or .callee == "qsort") | .caller] | unique | join(" ")' unseen.out/stats.json)" sort
