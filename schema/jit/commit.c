@@ -19,12 +19,16 @@
 enum { ENTRIES = 4096, ENTRIES_ROOM = 64, BEGIN = 0, SHOWN = 1, END = 2 };
 
 /* What observers are to be told. */
-struct entry {
+struct said {
     const struct peet_block *block, *previous;
     struct peet_direct_watch *const *watches; /* SHOWN: the block's */
     const int64_t *strides;
     uint64_t iterations, now;
     uint32_t context, kind;
+};
+
+struct entry {
+    struct said said;
     uint64_t sums[PEET__DIRECT_OBSERVERS * PEET_DIRECT_SUMS]; /* in the list only those of observers that there are */
 };
 
@@ -96,13 +100,17 @@ static const struct peet__function *owner_of(const struct peet_program *p, const
 
 /* ------------------------------------------------------------------------------------------ telling */
 
-static void tell(const struct peet__direct *d, struct peet__direct_hw *h, const struct entry *e)
+/* @all: sums of all observers; NULL: those of now */
+static void tell(const struct peet__direct *d, struct peet__direct_hw *h, const struct said *e, const uint64_t *all)
 {
+    static const uint64_t none[PEET_DIRECT_SUMS];
     const struct peet_block_event event = {
         .block = e->block, .context = e->context, .turns = e->iterations, .strides = e->strides};
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_observer *const ops = d->observers[o].ops;
-        const uint64_t *const sums = &e->sums[(size_t)o * PEET_DIRECT_SUMS];
+        const uint64_t *const sums = all != NULL ? &all[(size_t)o * PEET_DIRECT_SUMS]
+            : sums_of(d, o) != NULL              ? sums_of(d, o)->of
+                                                 : none;
         if (e->kind == BEGIN && ops->begins != NULL)
             ops->begins(d->observers[o].self, h->hw);
         else if (e->kind == SHOWN && ops->shown != NULL && peet__direct_counted_of(e->watches[o]) != NULL)
@@ -119,23 +127,27 @@ static struct entry *entry_at(const struct peet__direct *d, const struct peet__d
 }
 
 /* Sums are those of now. */
-static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct entry *what, int later)
+static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct said *what, int later)
 {
-    struct entry now, *const e = later ? entry_at(d, h, h->nentries++) : &now;
-    memcpy(e, what, offsetof(struct entry, sums));
+    if (!later) {
+        tell(d, h, what, NULL);
+        return;
+    }
+    struct entry *const e = entry_at(d, h, h->nentries++);
+    e->said = *what;
     memset(e->sums, 0, d->nobservers * PEET_DIRECT_SUMS * sizeof e->sums[0]);
     for (uint32_t o = 0; o < d->nobservers; o++)
         if (sums_of(d, o) != NULL)
             copy_sums(&e->sums[(size_t)o * PEET_DIRECT_SUMS], sums_of(d, o)->of);
-    if (!later)
-        tell(d, h, e);
 }
 
 /* All that is in the list is final. */
 static void commit(const struct peet__direct *d, struct peet__direct_hw *h)
 {
+    if (h->nentries == 0 && h->nwaits == 0)
+        return;
     for (uint32_t i = 0; i < h->nentries; i++)
-        tell(d, h, entry_at(d, h, i));
+        tell(d, h, &entry_at(d, h, i)->said, entry_at(d, h, i)->sums);
     h->nentries = 0;
     h->nwaits = 0;
 }
@@ -153,7 +165,7 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
     if (h == NULL)
         return;
     for (uint32_t i = 0; i < h->nentries; i++)
-        entry_at(d, h, i)->now += cycles;
+        entry_at(d, h, i)->said.now += cycles;
     h->clock += cycles;
     if (!h->open || h->checkpoint == NULL)
         return;
@@ -191,8 +203,9 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
             memset(sums_of(d, o)->of, 0, sizeof sums_of(d, o)->of);
             sums_of(d, o)->stop = 1;
         }
-    memset(h->checkpoint_sums, 0, sizeof h->checkpoint_sums);
-    say(d, h, &(struct entry){.kind = BEGIN}, h->ahead);
+    if (h->ahead)
+        memset(h->checkpoint_sums, 0, sizeof h->checkpoint_sums);
+    say(d, h, &(struct said){.kind = BEGIN}, h->ahead);
 }
 
 void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time, int is_final)
@@ -204,7 +217,7 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
     if (is_final)
         commit(d, h);
     say(d, h,
-        &(struct entry){.kind = END,
+        &(struct said){.kind = END,
             .previous = run->previous,
             .now = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, time) : 0},
         h->ahead && !is_final);
@@ -248,10 +261,11 @@ void peet__direct_undone(struct peet__direct *d, struct peet__direct_hw *h)
     h->nentries = 0;
     if (!h->open)
         return;
-    struct entry e = {
-        .kind = END, .previous = h->checkpoint, .now = h->clock + (h->run->checkpoint.time >> d->table.clock_shift)};
-    memcpy(e.sums, h->checkpoint_sums, sizeof e.sums);
-    tell(d, h, &e);
+    tell(d, h,
+        &(struct said){.kind = END,
+            .previous = h->checkpoint,
+            .now = h->clock + (h->run->checkpoint.time >> d->table.clock_shift)},
+        h->checkpoint_sums[0]);
 }
 
 struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *d, const struct peet_direct_run *run)
@@ -292,7 +306,7 @@ static int is_unsettled(const struct peet__direct *d, struct peet_direct_watch *
 
 /* Several look on, or it may be undone, or something is to be reported after that.  @final: it will not be undone */
 static __attribute__((noinline)) int show_and_report(struct peet_direct_run *run, struct peet__direct *d,
-    struct peet_direct_watch *const *watches, const struct entry *e, int is_final)
+    struct peet_direct_watch *const *watches, const struct said *e, int is_final)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
     say(d, h, e, !is_final);
@@ -310,13 +324,16 @@ static __attribute__((noinline)) int show_and_report(struct peet_direct_run *run
 int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
 {
     struct peet__direct *const d = peet__direct_of(run);
-    struct peet__direct_hw *const h = &d->hws[run->hw];
+    struct peet__direct_hw *const h = d->live;
     const uint64_t now = h->clock + (run->began >> d->table.clock_shift);
-    if (__builtin_expect(h->ahead || site->only == NULL || is_unsettled(d, site->watches), 0)) {
+    const uint32_t *const unreported = d->table.unreported;
+    if (__builtin_expect(h->ahead || site->only == NULL || (unreported != NULL && *unreported != 0) ||
+                site->only->sums->unsettled != 0,
+            0)) {
         const int at_once = h->at_once;
         h->at_once = 0;
         return show_and_report(run, d, site->watches,
-            &(struct entry){.kind = SHOWN,
+            &(struct said){.kind = SHOWN,
                 .block = site->event.block,
                 .watches = site->watches,
                 .previous = run->previous,
@@ -444,7 +461,7 @@ void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function
     run->began = began;
     if (is_shown)
         show_and_report(run, d, watches,
-            &(struct entry){.kind = SHOWN,
+            &(struct said){.kind = SHOWN,
                 .block = block,
                 .watches = watches,
                 .previous = run->previous,

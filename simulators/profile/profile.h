@@ -64,7 +64,7 @@ struct place {
     uint64_t executions, cycles, waited;
     struct cost *insns; /* misses and stalls by instruction; NULL: none so far */
     uint32_t routine;   /* its function's id */
-    uint32_t edge;      /* that was taken last from here; 0: none */
+    uint32_t edge;      /* that was taken last from here, or of a library's, to here; 0: none */
     /* how it ends; tails: by a jump that leaves the function, if it is taken; leaves: returns or tails */
     uint8_t returns, jumps, tails, leaves;
     uint8_t library; /* what a library's function references */

@@ -152,17 +152,38 @@ static inline __attribute__((always_inline)) void begin_call(const struct profil
     c->node = e->node;
 }
 
-/** @calls: 1, or 0: another piece of a call that was counted before */
-static inline void push(struct profile *p, struct thread *c, const struct peet_function *function, struct place *site,
-    int tail, unsigned calls)
+/** To what a library does, which comes between calls from the same site. */
+static inline uint32_t edge_to_library(struct profile *p, uint32_t node, const struct place *site, struct place *place)
 {
-    const uint32_t routine = function->id, number = edge_of(p, c->node, site, function);
+    const struct peet_function *function = place->block->function;
+    const struct edge *last = &p->edges[place->edge];
+    uint32_t e;
 
+    if (__builtin_expect(last->from == node && last->site == site && last->routine == function->id, 1))
+        return place->edge;
+    e = find_edge(p, node, site, function->id);
+    if (e == NOTHING)
+        e = edge_new(p, node, site, function);
+    if (e != NOTHING)
+        place->edge = e;
+    return e;
+}
+
+/** Takes the edge.  @calls: 1, or 0: another piece of a call that was counted before */
+static inline void push_by(struct profile *p, struct thread *c, uint32_t number, uint32_t routine, int tail,
+    unsigned calls)
+{
     if (number == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
         profile_grow(p, &c->on, &c->on_room, (size_t)routine + 1, sizeof(*c->on)))
         return;
     begin_call(p, c, number, c->last, tail, c->sum.of);
     p->edges[number].calls += calls;
+}
+
+static inline void push(struct profile *p, struct thread *c, const struct peet_function *function, struct place *site,
+    int tail, unsigned calls)
+{
+    push_by(p, c, edge_of(p, c->node, site, function), function->id, tail, calls);
 }
 
 static uint64_t *rare_of(struct profile *p, struct edge *e, int inner)
@@ -355,7 +376,10 @@ void profile_move(struct profile *p, struct thread *c, struct place *place)
         if (tail && last->routine == place->routine && current(c) == place->routine)
             profile_back(p, c, place, c->last, 1);
         else
-            push(p, c, place->block->function, c->last, tail, (place->block->flags & PEET_BLOCK_ENTRY) != 0);
+            push_by(p, c,
+                place->library ? edge_to_library(p, c->node, c->last, place)
+                               : edge_of(p, c->node, c->last, place->block->function),
+                place->routine, tail, (place->block->flags & PEET_BLOCK_ENTRY) != 0);
         if (returned && c->nframes)
             c->on[place->routine].called_back = 1;
     } else if (current(c) != place->routine) {
