@@ -93,7 +93,8 @@ refuses "consistency" --cores 3 --consistency consistency,model=pso --replay-tok
 refuses "is not a token" --cores 3 --replay-token "${token%.*}" -- ./add.views
 
 # why an outcome came: a load sees an old value, as the store stands in the other's buffer still
-must "$litmus" generate "$table" >program.c
+grep -E '^(#|iwp2[.]3[.]a/amd4 )' "$table" >one.txt
+must "$litmus" generate one.txt >program.c
 compile_for views program program.c -O1
 explore out 3 tso ./program iwp2.3.a/amd4
 token=$(token_of out "0 0 x=1 y=1")
@@ -136,7 +137,7 @@ done
 
 # a loop that waits looks once at each value, whatever else changes; what the library looks at is not known
 must "$peetcc" -O1 -pthread -fpeet-granularity=ref -fpeet-domains -DCASE_DEKKER -o looks "$here/programs/looks.c"
-for model in sc tso pso; do
+for model in sc tso ${PEET_THOROUGH:+pso}; do
     run 0 --cores 3 --consistency "consistency,model=$model" -- ./looks
     [ $model = sc ] && want="00;" most=25 || want="00;01;10;11;" most=1000
     is true "" "$want"

@@ -47,7 +47,7 @@ while read -r name rounds; do
     must "$peetcc" -O1 -fno-vectorize -fno-unroll-loops -o $name $name.c
     run --observe locality,windows=off,lines=off -d $name.out -- ./$name $rounds || fail "$name"
     must "$peet" locality signature $name.out -o $name.json
-    must "$peet" locality bench $name.json -n 200000 -o $name.made.c
+    must "$peet" locality bench $name.json -n 60000 -o $name.made.c
 done <<LIST
 scan 32
 jump 4

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #ifndef SIZE
-#define SIZE 4 /* of arrays, in tenths */
+#define SIZE 2 /* of arrays, in tenths */
 #endif
-enum { THREADS = 16, ROUNDS = 21 };
+enum { THREADS = 16, ROUNDS = 14 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, recursive, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t full = PTHREAD_COND_INITIALIZER, empty = PTHREAD_COND_INITIALIZER;
