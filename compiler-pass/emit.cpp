@@ -414,7 +414,7 @@ std::string Writer::text()
     raw_string_ostream os(text);
     os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "")
        << "\",@progbits";
-    os << "," << quoted(symbol->getName());
+    os << "," << start; // the function's section; its own name may hold what the assembler does not take here
     if (IR.hasComdat())
         os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
     os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n"

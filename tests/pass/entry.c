@@ -17,7 +17,7 @@
 // CHECK-NEXT: leaq 128(%rsp), %rsp
 // CHECK-NEXT: .cfi_adjust_cfa_offset -128
 // CHECK-NEXT: jmp
-// CHECK: .section .peet.schema,"ao",@progbits,entry
+// CHECK: .section .peet.schema,"ao",@progbits,.L{{.*}}
 int entry(int *p)
 {
     return *p;
