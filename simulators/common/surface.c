@@ -29,20 +29,27 @@ static __attribute__((noinline)) int new_record(struct peet_sim_surface *s, stru
 /** Finds the records of a batch.  Returns: 0, or -1 without memory */
 static INLINE int pass_records(struct peet_sim_surface *s, struct peet__sim_batch *b)
 {
-    struct peet__sim_record *r = NULL;
-    uint64_t last = 0;
+    struct peet__sim_record *r = NULL, *other = NULL; /* of the latest line of 512 bytes, and of the one before it */
+    uint64_t line = 0, other_line = 0;
 
     for (uint32_t i = 0; i < b->n; i++) {
-        const uint64_t address = s->addresses[i];
+        const uint64_t address = s->addresses[i], next = address >> PEET_SIM_WIDEST_SHIFT;
         const unsigned leaf = address >> 2 & 127;
 
-        if (!r || (address ^ last) >> PEET_SIM_WIDEST_SHIFT) {
-            r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
-            if (RARELY(!r) || (RARELY(r->epoch != s->epoch) && new_record(s, r)))
-                return -1;
+        if (!r || next != line) {
+            struct peet__sim_record *found = other;
+
+            if (!other || next != other_line) {
+                found = peet_sim_linemap_get(&s->records, next);
+                if (RARELY(!found) || (RARELY(found->epoch != s->epoch) && new_record(s, found)))
+                    return -1;
+            }
+            other = r;
+            other_line = line;
+            r = found;
+            line = next;
         }
-        last = address;
-        for (unsigned w = 4; w < WIDTHS; w++) /* a record has many cache lines */
+        for (unsigned w = 6; w < WIDTHS; w++) /* a record has many cache lines */
             __builtin_prefetch(&r->last[node_of(w, leaf)], 1);
         b->record[i] = r;
         b->leaf[i] = (uint8_t)leaf;

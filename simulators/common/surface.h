@@ -70,7 +70,7 @@ enum {
     PEET_SIM_MARKS = 9,   /* of 2^8 to 2^16 lines */
     PEET_SIM_ZONES = 20,  /* the last one: group 0, the lines that are nowhere */
     PEET_SIM_BATCH = 32,  /* references that are taken together */
-    PEET_SIM_NOTES = 128, /* of a tally: findings that are counted apart */
+    PEET_SIM_NOTES = 512, /* of a tally: findings that are counted apart */
 };
 
 struct peet__sim_note {
@@ -92,13 +92,14 @@ struct peet_sim_tally {
      * that of lines of 64 bytes + 128 for a strided reference */
     uint64_t again, met[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS][2];
     struct peet__sim_note notes[PEET_SIM_NOTES];
+    uint64_t noted; /* 0: all notes are empty.  No finding is 0 */
 };
 
 /** A finding whose place in the notes another one had. */
 void peet__sim_tally_replace(struct peet_sim_tally *tally, struct peet__sim_note *note, uint64_t finding);
 static inline void peet__sim_tally_note(struct peet_sim_tally *tally, uint64_t finding)
 {
-    struct peet__sim_note *note = &tally->notes[(finding * 0x9e3779b97f4a7c15ull) >> 57];
+    struct peet__sim_note *note = &tally->notes[(finding * 0x9e3779b97f4a7c15ull) >> 55];
 
     if (__builtin_expect(note->finding != finding, 0))
         peet__sim_tally_replace(tally, note, finding);

@@ -110,14 +110,10 @@ static INLINE void pass_far(struct peet_sim_surface *s, struct peet__sim_batch *
     s->came[w] = came;
 }
 
-/** All that is not near. */
-static INLINE void pass_all_far(struct peet_sim_surface *s, struct peet__sim_batch *b, const uint32_t *newest)
+/** All that is not near.  @far: for each width a bit for each reference */
+static INLINE void pass_all_far(struct peet_sim_surface *s, struct peet__sim_batch *b, const uint32_t *far,
+    const uint32_t *newest)
 {
-    uint32_t far[WIDTHS] = {0};
-
-    for (uint32_t i = 0; i < b->n; i++)
-        for (unsigned w = 0; w < WIDTHS; w++)
-            far[w] |= (uint32_t)(b->far[i] >> w & 1) << i;
     for (unsigned w = 0; w < WIDTHS; w++)
         if (far[w])
             pass_far(s, b, w, far[w], newest[w]);
@@ -130,7 +126,12 @@ void peet__sim_far_begin_plain(struct peet_sim_surface *s)
 
 void peet__sim_far_plain(struct peet_sim_surface *s, struct peet__sim_batch *b, const uint32_t *newest)
 {
-    pass_all_far(s, b, newest);
+    uint32_t far[WIDTHS] = {0};
+
+    for (uint32_t i = 0; i < b->n; i++)
+        for (unsigned w = 0; w < WIDTHS; w++)
+            far[w] |= (uint32_t)(b->far[i] >> w & 1) << i;
+    pass_all_far(s, b, far, newest);
 }
 
 #ifdef __x86_64__
@@ -141,6 +142,12 @@ V3 void peet__sim_far_begin_v3(struct peet_sim_surface *s)
 
 V3 void peet__sim_far_v3(struct peet_sim_surface *s, struct peet__sim_batch *b, const uint32_t *newest)
 {
-    pass_all_far(s, b, newest);
+    const uint32_t mine = b->n < GROUP ? (1u << b->n) - 1 : ~0u;
+    __m256i all = _mm256_load_si256((const __m256i *)(const void *)b->far);
+    uint32_t far[WIDTHS];
+
+    for (unsigned w = WIDTHS; w-- > 0; all = _mm256_add_epi8(all, all)) /* the highest bits of bytes */
+        far[w] = (uint32_t)_mm256_movemask_epi8(all) & mine;
+    pass_all_far(s, b, far, newest);
 }
 #endif

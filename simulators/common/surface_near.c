@@ -71,9 +71,9 @@ V3 static INLINE __m256i exchange(struct peet__sim_record *r, unsigned leaf, uin
     return was;
 }
 
-/** Bitmaps of the newest group, the one before it, and what is live in the former next. */
+/** Bitmaps of the newest group, the one before it, and what is live in the former next; how many are live in it. */
 struct peet__sim_newest {
-    __m256i live, before, bit;
+    __m256i live, before, bit, lives;
 };
 
 /** A reference.  Returns: for each width, live slots after its line's, or 0 if it is not near; + OTHER */
@@ -83,17 +83,20 @@ V3 static INLINE __m256i near(struct peet__sim_newest *k, struct peet__sim_batch
     const __m256i was = exchange(b->record[i], b->leaf[i], b->slot + i);
     /* the slot's place in its group; shifts by less than 0 or more than 31 give 0 */
     const __m256i place = _mm256_sub_epi32(was, base), place_before = _mm256_add_epi32(place, _mm256_set1_epi32(GROUP));
-    const __m256i after = _mm256_or_si256(_mm256_sllv_epi32(two, place), _mm256_srai_epi32(place, 31));
-    const __m256i both = _mm256_add_epi8(counts(_mm256_and_si256(k->live, after)),
-        counts(_mm256_and_si256(k->before, _mm256_sllv_epi32(two, place_before))));
-    const __m256i n = _mm256_madd_epi16(_mm256_maddubs_epi16(both, _mm256_set1_epi8(1)), _mm256_set1_epi16(1));
-    const __m256i far = _mm256_cmpgt_epi32(_mm256_set1_epi32(-GROUP), place);
+    const __m256i older = _mm256_srai_epi32(place, 31), far = _mm256_srai_epi32(place_before, 31);
+    const __m256i group = _mm256_blendv_epi8(k->live, k->before, older);
+    const __m256i after = _mm256_sllv_epi32(two, _mm256_and_si256(place, _mm256_set1_epi32(GROUP - 1)));
+    const __m256i in_group =
+        _mm256_madd_epi16(_mm256_maddubs_epi16(counts(_mm256_and_si256(group, after)), _mm256_set1_epi8(1)),
+            _mm256_set1_epi16(1));
+    const __m256i n = _mm256_add_epi32(in_group, _mm256_and_si256(k->lives, older));
     const __m256i same =
         _mm256_cmpeq_epi32(was, _mm256_permutevar8x32_epi32(was, _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 7)));
 
     k->live = _mm256_or_si256(_mm256_andnot_si256(_mm256_sllv_epi32(one, place), k->live), k->bit);
     k->before = _mm256_andnot_si256(_mm256_sllv_epi32(one, place_before), k->before);
     k->bit = _mm256_add_epi32(k->bit, k->bit);
+    k->lives = _mm256_sub_epi32(k->lives, older);
     _mm256_store_si256((__m256i *)(void *)b->was[i], was);
     b->far[i] = (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(far));
     return _mm256_or_si256(_mm256_andnot_si256(far, n), _mm256_andnot_si256(same, _mm256_set1_epi32(OTHER)));
@@ -102,7 +105,8 @@ V3 static INLINE __m256i near(struct peet__sim_newest *k, struct peet__sim_batch
 V3 void peet__sim_near_v3(struct peet__sim_batch *b)
 {
     __m256i *live = (__m256i *)(void *)b->live;
-    struct peet__sim_newest k = {live[1], live[0], _mm256_set1_epi32((int)(1u << b->slot % GROUP))};
+    struct peet__sim_newest k = {live[1], live[0], _mm256_set1_epi32((int)(1u << b->slot % GROUP)),
+        _mm256_madd_epi16(_mm256_maddubs_epi16(counts(live[1]), _mm256_set1_epi8(1)), _mm256_set1_epi16(1))};
     const __m256i base = _mm256_set1_epi32((int)(b->slot & -(uint32_t)GROUP)),
                   in_turn = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     uint32_t i = 0;

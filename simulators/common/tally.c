@@ -18,14 +18,18 @@ void peet__sim_tally_replace(struct peet_sim_tally *t, struct peet__sim_note *no
 {
     distribute(t, note->finding, note->times);
     *note = (struct peet__sim_note){finding, 0};
+    t->noted = 1;
 }
 
 void peet_sim_tally_collect(struct peet_sim_tally *t)
 {
+    if (!t->noted)
+        return;
     for (unsigned i = 0; i < PEET_SIM_NOTES; i++)
         if (t->notes[i].times)
             distribute(t, t->notes[i].finding, t->notes[i].times);
     memset(t->notes, 0, sizeof t->notes);
+    t->noted = 0;
 }
 
 void peet_sim_tally_settle(struct peet_sim_tally *t)
@@ -56,7 +60,7 @@ void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *
 
     to->references += s * from->references;
     to->again += s * from->again;
-    for (unsigned i = 0; i < PEET_SIM_NOTES; i++)
+    for (unsigned i = 0; from->noted && i < PEET_SIM_NOTES; i++)
         if (from->notes[i].times)
             distribute(to, from->notes[i].finding, s * from->notes[i].times);
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)

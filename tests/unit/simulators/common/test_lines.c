@@ -151,9 +151,37 @@ static void test_random(void)
         CU_ASSERT(counts[i] > 9500 && counts[i] < 10500);
 }
 
+/** Chunks whose places in the memo are the same, or half of it apart, in all orders. */
+static void test_linemap_places(void)
+{
+    enum { CHUNKS = 6, HALF = 1 << (PEET_SIM_LINEMAP_MEMO_BITS - 1), TURNS = 5000 };
+    struct peet_sim_linemap map;
+    uint64_t *records[CHUNKS] = {NULL}, line[CHUNKS], seed = 9;
+
+    peet_sim_linemap_init(&map, sizeof(uint64_t) * 2);
+    for (uint64_t i = 0; i < CHUNKS; i++) { /* chunk 0, and so that chunk ^ chunk >> bits is 0, or HALF */
+        uint64_t high = i / 2 * 3;
+
+        line[i] = ((high << PEET_SIM_LINEMAP_MEMO_BITS | (high ^ (i % 2 ? HALF : 0))) << map.chunk_bits) + i;
+    }
+    for (unsigned i = 0; i < TURNS; i++) {
+        uint64_t which = rig_random(&seed, 1 + i / (TURNS / CHUNKS) % CHUNKS), *r;
+
+        r = peet_sim_linemap_get(&map, line[which]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(r);
+        if (!records[which])
+            *(records[which] = r) = which + 1;
+        CU_ASSERT_PTR_EQUAL(r, records[which]);
+        CU_ASSERT_EQUAL(*r, which + 1);
+    }
+    CU_ASSERT_EQUAL(map.nchunks, CHUNKS);
+    peet_sim_linemap_fini(&map);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"oldest", test_oldest}, {"windows", test_windows}, {"line map", test_linemap},
-        {"line map of words", test_linemap_words}, {"random", test_random}, CU_TEST_INFO_NULL};
+        {"line map of words", test_linemap_words}, {"places of the line map", test_linemap_places},
+        {"random", test_random}, CU_TEST_INFO_NULL};
     return run_suite("simulators: common", tests);
 }
