@@ -225,6 +225,9 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
     f->pub.code_bytes = peet__layout(blocks, nblocks, r->layout, f->plain_offset);
     r->image->section_at = (uint64_t)f->plain_offset + f->pub.code_bytes;
     uint32_t npads = 0, npad_insns = 0;
+    f->most_align = align;
+    for (uint32_t b = 0; b < nblocks; b++)
+        f->most_align = blocks[b].align > f->most_align ? blocks[b].align : f->most_align;
     for (uint32_t b = 0; b < nblocks; b++)
         if (blocks[b].padding != 0) {
             npads++;

@@ -98,6 +98,7 @@ struct peet__function {
     uint32_t *turn_offset;
     uint64_t start; /* run-time address */
     uint32_t recorded_bytes;
+    uint32_t most_align; /* of it and its blocks, in bytes */
     uint32_t align_log2, longest_nop, granularity, asm_statements;
     uint32_t plain_offset;    /* in its text section, as the plain program has it */
     struct peet__call *calls; /* ncalls of them */

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No loop is aligned to more: the start of a section is at least so aligned here. */
-enum { PEET__SECTION_ALIGN = 64 };
-
 int peet_program_new(struct peet_program **out_program)
 {
     struct peet_program *p = calloc(1, sizeof *p);
@@ -90,16 +87,30 @@ static int by_start(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Plain addresses: sections in the order of the file, packed; within one, as the reader laid them out. */
+/* What a section that begins with this function is aligned to: what most is of that is in it. */
+static uint64_t section_align(const struct peet__image *image, unsigned k)
+{
+    uint64_t most = 1;
+    for (unsigned i = k; i < image->nfunctions && (i == k || !image->functions[i]->new_section); i++)
+        most = image->functions[i]->most_align > most ? image->functions[i]->most_align : most;
+    return most;
+}
+
+/*
+ * Plain addresses: sections in the order of the file, packed; within one, as the reader laid them out. The first is where it is
+ * in the file: what lies before it has no recording code.
+ */
 static void lay_functions(struct peet__image *image)
 {
     uint64_t base = 0, end = 0;
     for (unsigned k = 0; k < image->nfunctions; k++) {
         struct peet__function *f = image->functions[k];
         if (k == 0)
-            base = f->start & -(uint64_t)PEET__SECTION_ALIGN;
-        else if (f->new_section || base + f->plain_offset < end)
-            base = (end + PEET__SECTION_ALIGN - 1) & -(uint64_t)PEET__SECTION_ALIGN;
+            base = f->start - f->plain_offset;
+        else if (f->new_section || base + f->plain_offset < end) {
+            const uint64_t align = section_align(image, k);
+            base = (end + align - 1) & -align;
+        }
         f->pub.pc = base + f->plain_offset;
         end = f->pub.pc + f->pub.code_bytes;
         for (uint32_t b = 0; b < f->nall; b++) {
