@@ -467,6 +467,57 @@ static void branches(void)
     }
 }
 
+/* Loops at the end of a line of 64 bytes and across it, and long instructions one after the other. */
+static void lines(void)
+{
+#define AT(n) \
+    TIME("lines: 200 turns of dec, jnz, " #n " bytes into a line", 200, \
+        ".p2align 6\n.skip " #n " - 5, 0x90\nmov $200, %%edx\n2:\ndec %%edx\njnz 2b")
+#define LONG_NOP(bytes, times) \
+    TIME("lines: nops of " #bytes " bytes", times, \
+        ".p2align 6\n.rept " #times "\n.skip " #bytes " - 8, 0x66\n.byte 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n.endr")
+    AT(16);
+    AT(56);
+    AT(60);
+    AT(61);
+    AT(62);
+    AT(63);
+    AT(64);
+    LONG_NOP(8, 400);
+    LONG_NOP(10, 400);
+    LONG_NOP(12, 400);
+    LONG_NOP(15, 400);
+}
+
+/* Outcomes that need longer and longer histories: one in n differs, a random sequence of n comes again, a loop of n turns. */
+static void late(void)
+{
+    static const int few[] = {2, 4, 8, 12, 14, 16, 20, 24, 32, 48, 64, 0},
+                     many[] = {16, 64, 128, 256, 384, 512, 1024, 2048, 4096, 0};
+    uint64_t seed = 88172645463325252u;
+    char name[80];
+
+    for (const int *n = few; *n; n++) {
+        for (int i = 0; i < COINS; i++)
+            coins[i] = i % *n == 0;
+        snprintf(name, sizeof name, "late: not taken one in %d, at best %.2f", *n, 2 - 1. / *n);
+        TIME(name, 1, COIN "jz 2f\nadd $1, %%rax\n2:");
+        memset(coins, *n, sizeof coins);
+        snprintf(name, sizeof name, "late: a loop of %d turns", *n);
+        TIME(name, 1, "movzbl (%%rdi), %%edx\n2:\ndec %%edx\njnz 2b");
+    }
+    for (const int *n = many; *n; n++) {
+        int ones = 0;
+
+        for (int i = 0; i < COINS; i++)
+            coins[i] = i < *n ? random64(&seed) >> 33 & 1 : coins[i - *n];
+        for (int i = 0; i < *n; i++)
+            ones += coins[i];
+        snprintf(name, sizeof name, "late: random, again after %d, at best %.2f", *n, 2 - (double)ones / *n);
+        TIME(name, 1, COIN "jz 2f\nadd $1, %%rax\n2:");
+    }
+}
+
 /* A loop of 1 to 16 turns, each of a load that waits for the one before; how many turns is random, and comes again. */
 static void loops(void)
 {
@@ -628,6 +679,8 @@ int core_main(int argc, char **argv)
     windows();
     forwarding();
     branches();
+    lines();
+    late();
     loops();
     targets();
     random_branches();

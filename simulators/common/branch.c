@@ -93,12 +93,28 @@ static int is_new(const struct peet_sim_tage_entry *e)
     return !e->useful && (e->counter == 0 || e->counter == -1);
 }
 
+/** Does the fast part know this entry? Now it does. */
+static int fast_knows(struct peet_sim_branch *b, uint32_t table, uint32_t index)
+{
+    const uint32_t key = (index << 3 | table) * 0x9e3779b1u, sets = b->config.fast_entries / 2;
+    uint16_t *pair = &b->fast[2 * (key >> 16 & (sets - 1))], tag = (uint16_t)((index << 3 | table) + 1);
+
+    if (pair[0] == tag)
+        return 1;
+    const int knows = pair[1] == tag;
+
+    pair[1] = pair[0];
+    pair[0] = tag;
+    return knows;
+}
+
 /** A loop that has gone round for longer than any history: what is said stays the same, and nothing is learnt. */
 static inline int tage_steady(struct peet_sim_branch *b, uint64_t pc, int taken)
 {
     if (pc != b->steady_pc || !taken || !pc || (b->updates + 1) % USEFUL_PERIOD == 0)
         return 0;
     b->updates++;
+    b->late = 0;
     b->ring_at = (b->ring_at + 1) % PEET_SIM_HISTORY_MAX;
     return 1;
 }
@@ -112,7 +128,8 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     uint8_t *base = &b->counters[masked(pc ^ pc >> 2, b->config.table_bits)];
     struct peet_sim_tage_entry before = {0};
     unsigned steady;
-    int provider_table = -1, alternate_table = -1, said, provider_said, alternate_said;
+    int provider_table = -1, alternate_table = -1, fast_table = -1, said, provider_said, alternate_said;
+    const int base_said = *base >= 2;
 
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
         uint32_t index =
@@ -124,6 +141,7 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
         if (entries[t]->tag == tags[t]) {
             alternate_table = provider_table;
             provider_table = t;
+            fast_table = t < (int)b->fast_tables ? t : fast_table;
         }
     }
     alternate_said = alternate_table >= 0 ? entries[alternate_table]->counter >= 0 : *base >= 2;
@@ -139,6 +157,21 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
             step(&b->use_alternate, alternate_said == taken, -8, 7);
     }
 
+    b->late = (uint8_t)(said != base_said);
+    if (fast_table >= 0 && (entries[fast_table]->counter >= 0) != base_said &&
+        fast_knows(b, (uint32_t)fast_table, (uint32_t)(entries[fast_table] - b->tables[fast_table])))
+        b->late ^= 1;
+    if (b->late && b->fast && said == taken) { /* it learns, too */
+        uint32_t t = (uint32_t)(fast_table + 1);
+
+        if (fast_table >= 0 && fast_table != provider_table)
+            step(&entries[fast_table]->counter, taken, -4, 3);
+        while (t < b->fast_tables && entries[t]->useful)
+            t++;
+        if (t < b->fast_tables)
+            *entries[t] = (struct peet_sim_tage_entry){tags[t], taken ? 0 : -1, 0};
+    }
+
     /* learn */
     if (provider) {
         if (provider_said != alternate_said) {
@@ -148,7 +181,7 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
                 provider->useful--;
         }
         step(&provider->counter, taken, -4, 3);
-        if (!provider->useful && alternate_table < 0)
+        if (b->fast || (!provider->useful && alternate_table < 0)) /* what the fast part says of most branches */
             counter(base, taken);
     } else {
         counter(base, taken);
@@ -175,7 +208,8 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
                 b->tables[t][i].useful >>= 1;
     tage_history(b, (uint32_t)taken);
     b->taken_run = taken ? b->taken_run + 1 : 0;
-    b->steady_pc = b->taken_run > PEET_SIM_HISTORY_MAX && said && steady == *base + 4u * (uint8_t)b->use_alternate &&
+    b->steady_pc = b->taken_run > PEET_SIM_HISTORY_MAX && said && !(b->late && b->fast) &&
+            steady == *base + 4u * (uint8_t)b->use_alternate &&
             (!provider || (before.counter == provider->counter && before.useful == provider->useful))
         ? pc
         : 0;
@@ -202,6 +236,11 @@ int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch
         for (uint32_t i = 0; b->tables[t] && i < 1u << (bits - 2); i++)
             b->tables[t][i].tag = UINT16_MAX; /* no tag has so many bits */
     }
+    while (config->direction == PEET_SIM_TAGE && b->fast_tables < PEET_SIM_TAGE_TABLES &&
+        b->lengths[b->fast_tables] <= config->fast_bits)
+        b->fast_tables++;
+    if (b->fast_tables)
+        failed |= !(b->fast = calloc(config->fast_entries, sizeof *b->fast));
     folds_init(&b->index_folds, b->lengths, bits - 2 ? bits - 2 : 1);
     folds_init(&b->tag_folds[0], b->lengths, TAG_BITS);
     folds_init(&b->tag_folds[1], b->lengths, TAG_BITS - 1);
@@ -223,6 +262,7 @@ void peet_sim_branch_fini(struct peet_sim_branch *b)
     free(b->indirect_targets);
     free(b->indirect_pcs);
     free(b->indirect_sure);
+    free(b->fast);
     memset(b, 0, sizeof *b);
 }
 
@@ -255,9 +295,16 @@ enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b
     uint64_t target)
 {
     const struct peet_sim_branch_config *c = &b->config;
-    int said = 1;
+    int said = 1, unknown = 0;
 
     taken = !!taken;
+    if (c->untaken_free && peet_sim_tags_find(&b->btb, pc) == PEET_SIM_NO_SLOT) {
+        if (!taken) {
+            b->stats.conditional++;
+            return PEET_SIM_BRANCH_RIGHT;
+        }
+        unknown = 1;
+    }
     switch (c->direction) {
     case PEET_SIM_ALWAYS:
         break;
@@ -275,7 +322,7 @@ enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b
     b->stats.conditional++;
     if (taken)
         went(b, target);
-    if (said != taken) {
+    if (said != taken || unknown) {
         b->stats.conditional_wrong++;
         if (taken)
             btb(b, pc, target);
@@ -284,6 +331,10 @@ enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b
     if (taken && !btb(b, pc, target)) {
         b->stats.target_missing++;
         return PEET_SIM_BRANCH_NO_TARGET;
+    }
+    if (b->fast && b->late) {
+        b->stats.late++;
+        return PEET_SIM_BRANCH_LATE;
     }
     return PEET_SIM_BRANCH_RIGHT;
 }

@@ -7,6 +7,9 @@
  * by pc and global history (McFarling, WRL TN-36, 1993); TAGE, a bimodal base and tagged tables with
  * geometric history lengths (Seznec, Michaud: JILP 8, 2006), with its usefulness counters, the choice of an
  * alternate for newly allocated entries, and allocation of one entry on a misprediction.
+ * Before TAGE has its answer, a faster part may have given one: the shorter of its tables, as far as their entries
+ * are among those used last. Where that differs, the front end is called back (overriding predictors: Jimenez, Keckler,
+ * Lin: MICRO 2000).
  * Targets: a branch target buffer, a return stack, and for indirect jumps a table by pc and path history,
  * or tables by pc and longer and longer histories of outcomes (Seznec's ITTAGE, JWAC-2, 2011).
  */
@@ -30,6 +33,10 @@ struct peet_sim_branch_config {
     /* 2^n counters of the table (TAGE: of its base, and 2^(n-2) entries of each tagged table); 2..24 */
     uint32_t table_bits;
     uint32_t history_bits; /* GSHARE: 0..63; TAGE: the longest, 4..PEET_SIM_HISTORY_MAX */
+    uint32_t fast_bits;    /* TAGE: tables of histories up to this are the fast part; 0: there is none */
+    uint32_t fast_entries; /* ... which knows so many entries of them, two ways; a power of two, 2 or more */
+    uint32_t
+        untaken_free; /* 1: a branch that the buffer does not know is foreseen not to be taken, and leaves no trace if so */
     uint32_t btb_sets, btb_ways;
     uint32_t return_entries; /* 0..PEET_SIM_RETURNS_MAX */
     uint32_t returns_around; /* 1: without a live entry, what stood there before is taken; 0: nothing is */
@@ -42,6 +49,7 @@ struct peet_sim_branch_stats {
     uint64_t conditional, conditional_wrong;
     uint64_t indirect, indirect_wrong;
     uint64_t returns, returns_wrong;
+    uint64_t late;           /* conditional, right, but the fast part said otherwise */
     uint64_t target_missing; /* direct and taken, right in direction, but the buffer did not know where to */
 };
 
@@ -69,8 +77,11 @@ struct peet_sim_branch {
     struct peet_sim_folds index_folds, tag_folds[2];
     int8_t use_alternate; /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
     uint64_t updates, random;
-    uint64_t taken_run; /* TAGE: so many outcomes in a row were taken */
-    uint64_t steady_pc; /* TAGE: it has learnt nothing from this branch, taken like all of its history; 0: none */
+    uint32_t fast_tables; /* TAGE: so many of the tables are the fast part */
+    uint8_t late;         /* ... and what that said of the last branch differs */
+    uint16_t *fast;       /* entries that it knows: pairs, the one used last first */
+    uint64_t taken_run;   /* TAGE: so many outcomes in a row were taken */
+    uint64_t steady_pc;   /* TAGE: it has learnt nothing from this branch, taken like all of its history; 0: none */
     struct peet_sim_tags btb;
     uint64_t *btb_targets, *indirect_targets, *indirect_pcs;
     uint64_t path;
@@ -87,6 +98,7 @@ void peet_sim_branch_fini(struct peet_sim_branch *b);
 
 enum peet_sim_branch_wrong {
     PEET_SIM_BRANCH_RIGHT,
+    PEET_SIM_BRANCH_LATE,      /* right, but not at first: a few cycles of fetch are lost */
     PEET_SIM_BRANCH_NO_TARGET, /* known when the instruction is decoded: a short bubble */
     PEET_SIM_BRANCH_WRONG,     /* known when it is executed: the pipeline refills */
 };

@@ -42,6 +42,14 @@
         "from a mispredicted branch to the execution of what follows; default: the model's") \
     X(call_fetch_cycles, "cycles", 1, 7, 1, \
         "with fetch_past_taken=off: cycles of fetch that a call or a return takes") \
+    X(override_cycles, "cycles", 1, 100, 0, \
+        "branch=tage, with fetch_uops: cycles of fetch lost where a faster part of the direction predictor said otherwise; " \
+        "default: there is no such part") \
+    X(override_history_bits, "bits", 4, 256, 16, \
+        "with override_cycles: that part has histories of so many outcomes at most") \
+    X(override_entries, "entries", 2, 65536, 512, "... and knows so many entries, those used last; a power of two") \
+    X(predict_ahead_cycles, "cycles", 1, 64, 8, \
+        "with override_cycles: the branch predictor runs ahead of fetch by so many cycles at most") \
     X(resteer_cycles, "cycles", 1, 100, 8, \
         "a taken branch whose target the front end did not know: bubble of the decoder") \
     X(locked_cycles, "cycles", 1, 1000, 18, "a locked operation whose line is there, once earlier stores are written") \
@@ -65,6 +73,9 @@
         "direction predictor; perfect: nor are targets ever unknown") \
     X(fetch_past_taken, "preset|on|off", 1, \
         "with fetch_uops: a cycle in which a taken branch is fetched goes on behind its target") \
+    X(fetch_past_line, "preset|on|off", 1, "with fetch_uops: a cycle of fetch goes on in the next line of 64 bytes") \
+    X(untaken_branches, "preset|learnt|free", 1, \
+        "conditional branches that the target buffer does not know: foreseen and learnt like others, or not to be taken, without a trace") \
     X(smt, "preset|partitioned|shared", 1, "how threads of a core share window and queues while several are active") \
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
@@ -100,6 +111,7 @@ enum { FUSION_OFF = 1, FUSION_COMPARE, FUSION_ARITHMETIC };
 enum { RENAMING_OFF = 1, RENAMING_ON };
 enum { HISTORY_PATH = 1, HISTORY_OUTCOMES };
 enum { UNDERFLOW_WRONG = 1, UNDERFLOW_AROUND };
+enum { UNTAKEN_LEARNT = 1, UNTAKEN_FREE };
 enum { UNITS_EARLIEST = 1, UNITS_TURN };
 enum { FOLDED_SPLIT = 1, FOLDED_MODEL };
 enum { RESULTS_ANY = 1, RESULTS_PROGRAM };

@@ -4,6 +4,7 @@
  * memory system is memory.h's.  core_charge.c charges time to categories.
  */
 #include "core_charge.h"
+#include "core_front.h"
 #include "core_refs.h"
 #include "core_replay.h"
 
@@ -40,97 +41,15 @@ static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
     }
 }
 
-/**
- * Is the block what stands after the last branch? It is if it begins there, and if only blocks without instructions
- * stand between them in the function's list: what aligns code has no block. Blocks of foreign code are in no list.
- */
-static inline int goes_on(const struct x86_branch *last, const struct peet_block *next)
-{
-    const struct peet_function *f = next->function;
-
-    if (next->pc == last->pc + last->op->length_bytes)
-        return 1;
-    if (f != last->block->function || !f->nblocks || next->index <= last->block->index)
-        return 0;
-    for (uint32_t i = last->block->index + 1; i < next->index; i++)
-        if (i >= f->nblocks || f->blocks[i].ninsns)
-            return 0;
-    return 1;
-}
-
-/** The front end begins anew when it is no longer held up. */
-static void empty_front(struct x86_thread *t)
-{
-    t->decoded = 0;
-    t->decoded_cycle = t->front.from - 1;
-    t->fetch_at = 0;
-}
-
-/** Does a taken branch end the cycle in which it is fetched, so that what comes behind it is in the next one?  Returns:
- * cycles of fetch that it ends, 0: it does not */
-static inline uint8_t ends_fetch(const struct x86_thread *t, const struct peet_block *next)
-{
-    const struct x86_config *config = &t->cpu->x->config;
-
-    if (!t->last.op || config->fetch_past_taken != X86_OFF)
-        return 0;
-    if (t->last.op->branch != BRANCH_DIRECT && t->last.op->branch != BRANCH_JUMP_INDIRECT && goes_on(&t->last, next))
-        return 0;
-    return t->last.op->branch == BRANCH_COND || t->last.op->branch == BRANCH_DIRECT ||
-            t->last.op->branch == BRANCH_JUMP_INDIRECT
-        ? 1
-        : (uint8_t)config->call_fetch_cycles;
-}
-
-/** What would have come in that cycle does not. */
-static void end_fetch(struct x86_thread *t)
-{
-    const int64_t width = t->cpu->x->config.fetch_uops;
-
-    if (t->taken && (t->fetch_at || t->taken > 1)) {
-        t->decoded -= ((t->fetch_at ? width - t->fetch_at : 0) + width * (t->taken - 1)) * X86_PARTS;
-        t->fetch_at = 0;
-    }
-    t->taken = 0;
-}
-
-/**
- * A front end of so many micro-ops a cycle, with a queue between it and dispatch.  It runs ahead while dispatch waits,
- * and begins anew when it was held up.  Returns: the first cycle from `at` on in which the instruction's are there;
- * they are taken
- */
-static uint64_t fetched(struct x86_thread *t, uint32_t uops, uint64_t at)
-{
-    const struct x86_config *config = &t->cpu->x->config;
-    const int64_t rate = t->fetch_parts, most = (int64_t)config->fetch_queue_uops * X86_PARTS;
-    /* to begin */
-    const int64_t need = (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS;
-    int64_t have;
-
-    if (t->front.from > t->dispatch && t->front.from != t->queue_from)
-        empty_front(t);
-    t->fetch_at = (t->fetch_at + uops) % config->fetch_uops;
-    have = t->decoded + rate * (int64_t)(at - t->decoded_cycle);
-    have = have < most ? have : most;
-    if (have < need) {
-        int64_t wait = (need - have + rate - 1) / rate;
-
-        at += (uint64_t)wait;
-        have += wait * rate;
-        have = have < most ? have : most;
-    }
-    t->decoded = have - (int64_t)uops * X86_PARTS;
-    t->decoded_cycle = at;
-    return at;
-}
-
 /** Dispatch from `at` on, in which so many slots are taken then, if it is not only a matter of width and room. Returns:
  * the cycle */
-static __attribute__((noinline)) uint64_t dispatch_further(struct x86_thread *t, uint32_t uops, uint64_t at,
+static __attribute__((noinline)) uint64_t dispatch_further(struct x86_thread *t, const struct x86_op *op, uint64_t at,
     uint32_t *slots)
 {
+    const uint32_t uops = op->uops;
+
     if (t->fetch_parts) {
-        uint64_t first = fetched(t, uops, at);
+        uint64_t first = fetched(t, op, at);
 
         t->starved += first - at;
         *slots = first > at ? uops : *slots;
@@ -240,7 +159,7 @@ static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
     slots = room > at ? uops : slots;
     at = later(at, room);
     if (__builtin_expect(t->further, 0)) {
-        at = dispatch_further(t, uops, at, &slots);
+        at = dispatch_further(t, op, at, &slots);
         if (c->slot_cycles) {
             t->slots = 0;
             return t->dispatch = at;
@@ -327,6 +246,8 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
             CPI_BRANCH);
     } else if (wrong == PEET_SIM_BRANCH_NO_TARGET) {
         x86_core_hold_front(t, t->dispatch + config->resteer_cycles, CPI_BRANCH);
+    } else if (wrong == PEET_SIM_BRANCH_LATE) {
+        t->late = t->fetch_parts != 0;
     }
 }
 
@@ -804,8 +725,10 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
 
     if (__builtin_expect(!code->nops, 0)) /* the last branch goes on to what follows */
         return;
-    if (__builtin_expect(t->fetch_parts != 0, 0))
+    if (__builtin_expect(t->fetch_parts != 0, 0)) {
         t->taken = ends_fetch(t, block);
+        t->late = 0;
+    }
     if (t->last.op && x->config.branch != BRANCH_PERFECT)
         resolve(t, block);
     else if (__builtin_expect(t->unseen, 0))
@@ -820,7 +743,7 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     } else if (x->config.threads == 1 && x86_core_held(t, code)) {
         x86_core_hold(t, code);
     }
-    if (__builtin_expect(t->taken, 0))
+    if (__builtin_expect(t->taken | t->late, 0))
         end_fetch(t);
     for (; op != end; op++)
         step(t, op, block, values);

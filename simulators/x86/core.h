@@ -70,6 +70,12 @@ enum x86_op_flags {
     OP_ONE_USE = 128 /* of one unit, for the cycle of issue */
 };
 
+/** Lines that fetch goes through before an instruction, if each ends a cycle of fetch. */
+enum x86_op_lines {
+    LINE_NEXT = 1, /* it ends in another line than the instruction before it */
+    LINE_ENTRY = 2 /* the first of a block: it ends in another line than it begins in */
+};
+
 /*
  * Registers beyond those of the processor: one that is always ready and one that nobody reads.  So every record has the
  * same number of operands, and going through them takes no branches that depend on the program.
@@ -95,6 +101,7 @@ struct x86_op {
     uint8_t
         queues; /* schedulers of units of which it may wait in one: x86.queues, a bit for each; 0: in none of them */
     uint8_t queued_use; /* ... because of this one of its uses */
+    uint8_t lines;      /* enum x86_op_lines */
     uint32_t first_use; /* in x86.uses */
     uint32_t place;
     uint32_t more;
@@ -196,8 +203,11 @@ struct x86_thread {
     uint64_t decoded_cycle;
     uint32_t fetch_parts; /* come in a cycle; 0: as many as are wanted */
     uint32_t fetch_at;    /* micro-ops up to the last one in its cycle of fetch, if a taken branch ends that */
-    uint8_t taken;  /* the block to come is after a branch that ends so many cycles of fetch, 0 to X86_TAKEN_MOST */
-    uint8_t unseen; /* the last block stands for a call */
+    uint8_t taken;   /* the block to come is after a branch that ends so many cycles of fetch, 0 to X86_TAKEN_MOST */
+    uint8_t late;    /* ... is after a branch that was foreseen late: override_cycles */
+    uint8_t ahead;   /* cycles by which the branch predictor is ahead of fetch */
+    uint8_t entered; /* the next instruction is the target of a taken branch that ended a cycle of fetch */
+    uint8_t unseen;  /* the last block stands for a call */
     /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
     uint32_t further;
     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
@@ -360,7 +370,7 @@ static inline void x86_core_hold(struct x86_thread *t, const struct x86_code *co
     t->front.category = CPI_BASE;
     t->dispatch = t->decoded_cycle = t->front.from - 1;
     t->decoded = 0;
-    t->taken = 0;
+    t->taken = t->late = t->ahead = t->entered = 0;
     t->fetch_at = 0;
     t->slots = 0;
     t->cpu->units.recent = 0;

@@ -104,6 +104,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
             t->dispatch = now;
             t->slots = 0;
             t->fetch_at = 0;
+            t->ahead = t->entered = 0;
             t->decoded = 0; /* what comes in this cycle is the first */
             t->decoded_cycle = now - 1;
         }

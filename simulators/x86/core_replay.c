@@ -206,14 +206,14 @@ static struct x86_configuration *configuration_here(struct x86_thread *t)
     return configuration;
 }
 
-/** What the front end is held up for, as far as it is of importance, and whether it has lost the rest of a cycle. */
+/** What the front end is held up for, as far as it is of importance, and what fetch has lost to the last branch. */
 static uint32_t front_of(const struct x86_thread *t)
 {
     return (t->front.from >= t->dispatch
                    ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1
                    : 0)
-        << 3 |
-        t->taken;
+        << 4 |
+        (uint32_t)t->late << 3 | t->taken;
 }
 
 static inline struct x86_successor **bucket_of(const struct x86_configurations *configurations,

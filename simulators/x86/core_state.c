@@ -19,7 +19,10 @@ struct head {
     uint16_t buffers[X86_BUFFERS];
     uint32_t store_category;
     int32_t decoded; /* after that cycle */
-    uint32_t starved, fetch_at, unused;
+    uint32_t starved;
+    uint16_t fetch_at;
+    uint8_t ahead, entered;
+    uint32_t unused;
 };
 
 static uint32_t after(uint64_t time, uint64_t now)
@@ -97,7 +100,9 @@ uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]
     if (t->fetch_parts) {
         head->decoded = decoded(t, now);
         head->starved = (uint32_t)t->starved;
-        head->fetch_at = t->cpu->x->config.fetch_past_taken == X86_OFF ? t->fetch_at : 0;
+        head->fetch_at = t->cpu->x->config.fetch_past_taken == X86_OFF ? (uint16_t)t->fetch_at : 0;
+        head->ahead = t->ahead;
+        head->entered = t->entered;
     }
     head->barrier = after(t->barrier, now);
     head->last_issue = c->x->config.core == CORE_INORDER ? after(t->last_issue, now) : 0;
@@ -176,6 +181,8 @@ void x86_state_read(struct x86_thread *t, const uint64_t *state)
     t->base = head->base;
     t->starved = head->starved;
     t->fetch_at = head->fetch_at;
+    t->ahead = head->ahead;
+    t->entered = head->entered;
     t->decoded = head->decoded;
     t->decoded_cycle = now;
     t->barrier = now + head->barrier;

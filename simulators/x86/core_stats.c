@@ -76,6 +76,7 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
         b.indirect_wrong += s->indirect_wrong;
         b.returns += s->returns;
         b.returns_wrong += s->returns_wrong;
+        b.late += s->late;
         b.target_missing += s->target_missing;
         for (unsigned k = 0; k < CPI_LOCK; k++)
             busy += t->cycles[k];
@@ -95,6 +96,7 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
     o = env->stats_object(env, o, "branches");
     env->stats_u64(env, o, "conditional", b.conditional);
     env->stats_u64(env, o, "conditional_wrong", b.conditional_wrong);
+    env->stats_u64(env, o, "conditional_late", b.late);
     env->stats_u64(env, o, "indirect", b.indirect);
     env->stats_u64(env, o, "indirect_wrong", b.indirect_wrong);
     env->stats_u64(env, o, "returns", b.returns);

@@ -684,6 +684,20 @@ static uint32_t replayable(const struct peet_block *block, const struct x86_op *
     return block->nrefs <= X86_REFERENCE_ANSWERS / 4;
 }
 
+/** Where the lines of the code end. What stands for a call has none. */
+static void find_lines(const struct peet_block *block, struct x86_op *ops)
+{
+    enum { LINE_BYTES = 64 };
+    uint64_t pc = block->pc, line = (pc - 1) / LINE_BYTES;
+
+    for (uint32_t i = 0; i < block->ninsns; i++, pc += ops[i - 1].length_bytes) {
+        const uint64_t last = (pc + ops[i].length_bytes - 1) / LINE_BYTES;
+
+        ops[i].lines = (uint8_t)((last != line ? LINE_NEXT : 0) | (!i && last != pc / LINE_BYTES ? LINE_ENTRY : 0));
+        line = last;
+    }
+}
+
 const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
 {
     struct x86_code *code;
@@ -721,6 +735,8 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
         fuse(x, block, code->ops);
     for (uint32_t i = 0; x->queued_units && i < code->nops; i++)
         find_queues(x, &code->ops[i]);
+    if (x->config.fetch_past_line == X86_OFF && !stands_for_call(block))
+        find_lines(block, code->ops);
     code->replayable = replayable(block, code->ops);
     for (uint32_t i = 0; i < block->nrefs; i++)
         code->refs[i] = (struct x86_code_ref){x86_memory_pc(block, i), block->refs[i].value,

@@ -154,6 +154,17 @@ static int refuse(const struct x86 *x, const struct peet_env *env)
             "fetch_past_taken=off: the front end has no width whose rest could be lost; give it one with fetch_uops");
         return -1;
     }
+    if (c->fetch_past_line == X86_OFF && !c->fetch_uops) {
+        env->fail(env,
+            "fetch_past_line=off: the front end has no width whose rest could be lost; give it one with fetch_uops");
+        return -1;
+    }
+    if (c->override_cycles &&
+        (!c->fetch_uops || c->branch != BRANCH_TAGE || c->override_entries & (c->override_entries - 1))) {
+        env->fail(env,
+            "override_cycles: of branch=tage and a front end with a width (fetch_uops), and override_entries is a power of two");
+        return -1;
+    }
     if (c->store_queue < c->threads || c->load_queue < c->threads) {
         env->fail(env, "load_queue=%u, store_queue=%u: fewer entries than threads=%u", c->load_queue, c->store_queue,
             c->threads);

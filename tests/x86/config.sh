@@ -45,6 +45,9 @@ refuses "threads" threads=9
 refuses "dispatch_uops" dispatch_uops=17
 refuses "fetch_uops" fetch_uops=17
 refuses "fetch_past_taken=off: .*fetch_uops" fetch_past_taken=off
+refuses "fetch_past_line=off: .*fetch_uops" fetch_past_line=off
+refuses "override_cycles: .*fetch_uops" override_cycles=3
+refuses "override_cycles: .*power of two" fetch_uops=8,override_cycles=3,override_entries=100
 refuses "fetch_queue_uops=3: no room for .*fetch_uops=4" fetch_uops=4,fetch_queue_uops=3
 refuses "btb_entries=12: not 4 times a power of two" btb_entries=12
 refuses "window_uops=2: not enough" window_uops=2,dispatch_uops=4

@@ -334,13 +334,93 @@ static void test_lengths(void)
     }
 }
 
+/* The fast part has histories up to 16: a loop of 10 turns it foresees, the end of one of 30 it does not, and a random sequence of
+ * more outcomes than it has entries only in half of the cases. A branch counts as late only if it is foreseen in the end. */
+static void test_late(void)
+{
+    enum { LONGEST = 2048, ROUNDS = 200 };
+    static const unsigned periods[] = {10, 30, 64, LONGEST};
+    uint64_t seed = 3;
+
+    for (unsigned k = 0; k < 4; k++) {
+        struct peet_sim_branch_config config = usual;
+        struct peet_sim_branch b;
+        const unsigned n = periods[k];
+        uint8_t taken[LONGEST];
+        uint64_t late = 0, wrong = 0;
+
+        for (unsigned i = 0; i < n; i++)
+            taken[i] = k < 2 ? i + 1 < n : peet_sim_random(&seed) >> 40 & 1;
+        config.direction = PEET_SIM_TAGE;
+        config.table_bits = 14;
+        config.history_bits = 128;
+        config.fast_bits = 16;
+        config.fast_entries = 256;
+        CU_ASSERT_FATAL(!peet_sim_branch_init(&b, &config));
+        for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+            if (round == ROUNDS) {
+                late = b.stats.late;
+                wrong = b.stats.conditional_wrong;
+            }
+            for (unsigned i = 0; i < n; i++) {
+                const uint64_t before = b.stats.late;
+                const enum peet_sim_branch_wrong said = peet_sim_branch_conditional(&b, 0x4010, taken[i], 0x4100);
+
+                CU_ASSERT_EQUAL(b.stats.late - before, said == PEET_SIM_BRANCH_LATE);
+            }
+        }
+        late = b.stats.late - late;
+        wrong = b.stats.conditional_wrong - wrong;
+        CU_ASSERT(wrong <= ROUNDS * n / 50);
+        CU_ASSERT(late <= (k == 3 ? ROUNDS * n * 3 / 4 : k == 1 ? ROUNDS : ROUNDS * n / 50));
+        CU_ASSERT(late >= (k == 3 ? ROUNDS * n / 4 : k == 1 ? ROUNDS : 0));
+        peet_sim_branch_fini(&b);
+        config.fast_bits = 0;
+        CU_ASSERT_FATAL(!peet_sim_branch_init(&b, &config));
+        CU_ASSERT(pattern(&b, taken, n, 2 * ROUNDS) <= ROUNDS * n / 50);
+        CU_ASSERT_EQUAL(b.stats.late, 0);
+        peet_sim_branch_fini(&b);
+    }
+}
+
+/* A random outcome that repeats the one before the others: branches between the two that never are taken push it out of the
+ * history, unless they leave no trace. Once they have been taken, they leave one. */
+static void test_untaken(void)
+{
+    enum { N = 4000, BETWEEN = 40 };
+
+    for (unsigned untaken_free = 0; untaken_free <= 1; untaken_free++)
+        for (unsigned once = 0; once <= 1; once++) {
+            struct peet_sim_branch_config config = usual;
+            struct peet_sim_branch b;
+            uint64_t seed = 5, wrong = 0;
+
+            config.direction = PEET_SIM_TAGE;
+            config.history_bits = 16;
+            config.untaken_free = untaken_free;
+            CU_ASSERT_FATAL(!peet_sim_branch_init(&b, &config));
+            for (unsigned i = 0; once && i < BETWEEN; i++)
+                CU_ASSERT_EQUAL(peet_sim_branch_conditional(&b, 0x5000 + 16 * i, 1, 0x6000), PEET_SIM_BRANCH_WRONG);
+            for (unsigned k = 0; k < N; k++) {
+                const int coin = peet_sim_random(&seed) >> 40 & 1;
+
+                peet_sim_branch_conditional(&b, 0x4010, coin, 0x4100);
+                for (unsigned i = 0; i < BETWEEN; i++)
+                    peet_sim_branch_conditional(&b, 0x5000 + 16 * i, 0, 0x6000);
+                wrong += peet_sim_branch_conditional(&b, 0x4510, coin, 0x4600) == PEET_SIM_BRANCH_WRONG;
+            }
+            CU_ASSERT(untaken_free && !once ? wrong < N / 20 : wrong > N / 4);
+            peet_sim_branch_fini(&b);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
         {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
         {"lengths of histories", test_lengths}, {"returns", test_returns}, {"around", test_around}, {"back", test_back},
         {"targets", test_targets}, {"indirect jumps", test_indirect}, {"sequence", test_sequence},
-        {"outcomes", test_outcomes}, CU_TEST_INFO_NULL};
+        {"outcomes", test_outcomes}, {"late", test_late}, {"untaken", test_untaken}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

@@ -78,6 +78,72 @@ static void taken_branches(void)
             }
 }
 
+/* A loop of n instructions of four bytes takes as many cycles as it has parts of eight that lie in one line of 64 bytes; one whose
+ * first instruction begins in the line before takes a cycle for that. */
+static void lines(void)
+{
+    for (unsigned n = 2; n <= 20; n++)
+        for (unsigned at = 0; at < 64; at += 2) {
+            struct rig_code *c = rig_block(0);
+            unsigned cycles = 0, in = 0, pc = at, line = 0;
+
+            c->block.pc += at;
+            for (unsigned i = 0; i + 1 < n; i++)
+                rig_insn(c, &rig_add, (int)i % 8, -1, -1, 0, 0, 0);
+            rig_insn(c, &rig_branch, -1, 10, -1, 0, 0, 0);
+            for (unsigned i = 0; i < n; i++, pc += 4) { /* each part: a cycle */
+                if ((pc + 3) / 64 != line || in == 8) {
+                    cycles++;
+                    line = (pc + 3) / 64;
+                    in = 0;
+                }
+                in++;
+            }
+            cycles++;
+            open_front("branch=perfect,fetch_past_taken=off,fetch_past_line=off,fetch_uops=8,dispatch_uops=16");
+            CU_ASSERT(labs((long)rig_steady(&rig, 0, c, TIMES) - (long)cycles * TIMES) <= 2);
+            close_front();
+            free(c);
+        }
+}
+
+/* A loop of 100 turns of two instructions, whose end needs a longer history than the fast part has: so many cycles of fetch
+ * are lost, but for those by which the predictor is ahead, which here are at most one a turn. */
+static void late(void)
+{
+    enum { LOOP = 100, ROUNDS = 300 };
+    uint64_t ends[3];
+
+    for (unsigned k = 0; k < 3; k++) {
+        struct rig_code *turn = rig_block(0), *outside = rig_block(1);
+        uint64_t before = 0;
+
+        for (unsigned i = 0; i < 3;
+            i++) /* two cycles of fetch in a front end of two, of which the predictor needs one */
+            rig_insn(turn, &rig_add, (int)i, -1, -1, 0, 0, 0);
+        rig_insn(turn, &rig_branch, -1, 10, -1, 0, 0, 0);
+        outside->block.pc = turn->block.pc + 16;
+        rig_insn(outside, &rig_add, 3, -1, -1, 0, 0, 0);
+        rig_insn(outside, &rig_branch, -1, 10, -1, 0, 0, 0);
+        open_front("fetch_past_taken=off,fetch_uops=2,dispatch_uops=4,branch_history_bits=200%s",
+            k == 0       ? ""
+                : k == 1 ? ",override_cycles=30,predict_ahead_cycles=4"
+                         : ",override_cycles=30,predict_ahead_cycles=64");
+        for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+            before = round == ROUNDS ? rig.clock[0] : before;
+            for (unsigned i = 0; i < LOOP; i++)
+                rig_run(&rig, 0, turn);
+            rig_run(&rig, 0, outside);
+        }
+        ends[k] = rig.clock[0] - before;
+        close_front();
+        free(turn);
+        free(outside);
+    }
+    CU_ASSERT(labs((long)(ends[1] - ends[0]) - 26 * ROUNDS) <= ROUNDS);
+    CU_ASSERT(labs((long)(ends[2] - ends[0])) <= ROUNDS);
+}
+
 /* A call and a return end so many cycles of fetch each. */
 static void calls(void)
 {
@@ -272,9 +338,9 @@ static void threads(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"narrower", narrower}, {"taken branches", taken_branches}, {"calls", calls},
-        {"queue", queue}, {"against ticks", against_ticks}, {"wide enough", wide_enough}, {"threads", threads},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"narrower", narrower}, {"taken branches", taken_branches}, {"lines", lines}, {"late", late},
+        {"calls", calls}, {"queue", queue}, {"against ticks", against_ticks}, {"wide enough", wide_enough},
+        {"threads", threads}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 front end", tests);
 }

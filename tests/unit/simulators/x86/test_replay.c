@@ -81,6 +81,9 @@ static const char *const machines[] = {"", "branch=perfect,retire_uops=2", "core
     "memory_renaming=on,memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB,stores_line=2,window_uops=60",
     "stores_line=2,index_cycles=2,fusion=arithmetic,memory=hierarchy,l1d_bytes=8KiB",
     "fetch_uops=4,fetch_past_taken=off,call_fetch_cycles=3,return_underflow=around", "unit_choice=turn",
+    "fetch_uops=4,fetch_past_taken=off,fetch_past_line=off,untaken_branches=free",
+    "fetch_uops=3,fetch_past_taken=off,fetch_past_line=off,override_cycles=4,override_history_bits=5,override_entries=8",
+    "fetch_uops=8,override_cycles=2,predict_ahead_cycles=3,memory=hierarchy,l1d_bytes=8KiB",
     "unit_choice=turn,memory_renaming=on,fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24",
     "vector_load_cycles=6", with_schedulers};
 
