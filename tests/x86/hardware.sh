@@ -33,7 +33,7 @@ refuses() {
     grep -q "$1" errors || fail "not said: $1: $(cat errors)"
 }
 refuses 'reps wants a number above 0, not "x"' --reps x
-refuses "no program nosuch" --preset zen3 nosuch
+refuses "no program 'nosuch'" --preset zen3 nosuch
 refuses "cannot read nosuch.tsv" --preset zen3 --measured nosuch.tsv
 
 # stands PRESET PROCESSOR
