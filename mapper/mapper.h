@@ -10,8 +10,8 @@
  * index.  The effect of an abstract event takes place when its cost has been paid.
  *
  * ORDER OF WORK.  A free hardware context takes the software context that has been ready longest
- * (policy affinity: its own first, unless another one has waited for spin_quantum_cycles; a context that
- * yields or gives way is nobody's own), then iterations of loops, innermost loop first.  Contexts inside a
+ * (policy affinity: the one that ran on it last first, unless another one has waited for
+ * spin_quantum_cycles; a context that yields or gives way belongs to no hardware context), then iterations of loops, innermost loop first.  Contexts inside a
  * loop always go before new iterations, so that nested loops do not pile up stacks; other contexts and
  * loops go by the time at which they became ready.
  *
@@ -86,15 +86,16 @@ struct peet_source_ops {
     int (*outside)(void *self);
     /** block_of_turn() - the block that begins with the access (or fence) before which a context waits; may be NULL */
     const struct peet_block *(*block_of_turn)(void *self, uint64_t runtime_pc);
-    /** words() - is there something to decode?  Lets the context run if not; may be NULL, as the next two */
+    /** words() - makes sure that there are words to decode, and lets the context run if there are none; may be NULL, as
+     * the next two */
     int (*words)(void *self, uint32_t context);
-    /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were
-     * some */
+    /** direct() - executes blocks in machine code (direct.h) from the context's words.  Returns: 1 if there were some,
+     * else 0 */
     int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink,
         peet_decode_shown *shown, void *arg);
-    /** undo() - back to where the context's last run of direct() was marked (peet_decode_undo()) */
+    /** undo() - rolls the context back to the checkpoint of its last run of direct() (peet_decode_undo()) */
     void (*undo)(void *self, uint32_t context, peet_decode_undone *fn, void *arg);
-    /** executed() - which, since the last call */
+    /** executed() - calls @fn for each block that machine code has executed since the last call */
     void (*executed)(void *self, peet_program_executed *fn, void *arg);
     /** begin() - the @index-th context of the middle at which the run begins is this one; not NULL if there is a middle
      */
@@ -207,10 +208,11 @@ void peet_map_set_judge(struct peet_map *map, unsigned observer);
 
 /**
  * peet_map_add_follower() - a machine that watches the run and does not steer it; after the machine
- * It gets what observers get: each block when the machine has taken it.  It has clocks of its own: a block begins when
- * the machine began it, or when the follower has done what it was given before on that hardware context, if that is
- * later.  Who runs what, and what waits, the machine alone says.  A follower's memory reports go to nobody.  It has the
- * machine's seed: a follower that is the machine again has the machine's results. Returns: 0; PEET_EINVALID if it has,
+ * It gets what observers get: each block after the machine has executed it.  It has clocks of its own: a block begins at
+ * the time at which it began on the machine, or when the follower has finished what that hardware context did before,
+ * whichever is later.  The machine alone decides which context runs where, and what waits.  A follower's memory reports
+ * reach no observer.  It has the machine's seed, so a second instance of the machine gets the machine's results.
+ * Returns: 0; PEET_EINVALID if it has,
  * or the machine has, a main loop, if it needs abstract events, or if their hardware contexts differ
  */
 int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
@@ -246,20 +248,20 @@ void peet_map_alone(struct peet_map *map);
 int peet_map_consistency_stats(struct peet_map *map, json_t *root);
 
 /**
- * peet_map_not_met() - was there anything of the name of supposition @i (those of `scaled` first, then those of
- * `free`)? Returns: 0 there was; 1 there was not; -1 there is no such supposition
+ * peet_map_not_met() - did the program have what supposition @i names (those of `scaled` first, then those of `free`)?
+ * Returns: 0 it had; 1 it had not; -1 there is no such supposition
  */
 int peet_map_not_met(const struct peet_map *map, size_t i, const char **out_option, const char **out_name);
 
 /** peet_map_wants_addresses() - does any module need them? */
 int peet_map_wants_addresses(const struct peet_map *map);
 
-/** peet_map_wants_loops() - can all modules take many turns of a loop in one event? */
+/** peet_map_wants_loops() - can all modules take many iterations of a loop in one event? */
 int peet_map_wants_loops(const struct peet_map *map);
 
 /**
- * peet_map_direct() - may the machine's blocks be taken without it?  Not if somebody looks on who wants to see each
- * peet_map_set_direct() - so it shall be, if the machine as it is configured agrees.  Returns: 0, or a peet_err
+ * peet_map_direct() - may blocks be executed in machine code, without an event?  Not if an observer has to see each one
+ * peet_map_set_direct() - makes it so, if the machine as it is configured agrees.  Returns: 0, or a peet_err
  */
 int peet_map_direct(const struct peet_map *map);
 int peet_map_set_direct(struct peet_map *map, struct peet_program *program);

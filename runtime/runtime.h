@@ -29,8 +29,8 @@ uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args);
 
 /** peet_rt_note() - record an abstract event without waiting for it (allocation, phase marks) */
 void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args);
-/** peet_rt_make_room() - for a note of so many arguments: nothing happens between what the caller does now and that, not
- * even a signal's handler */
+/** peet_rt_make_room() - makes room for a note of so many arguments, so that nothing, not even a signal's handler, comes
+ * between what the caller does next and the note */
 void peet_rt_make_room(unsigned nargs);
 
 /**
@@ -42,7 +42,7 @@ void peet_rt_make_room(unsigned nargs);
  */
 struct timespec;
 uint64_t peet_rt_now(void);
-/** peet_rt_order() - as peet_rt_now(), for its place in simulated time alone: nobody looks at the clock */
+/** peet_rt_order() - waits for the caller's place in simulated time, as peet_rt_now() does, without reading the clock */
 void peet_rt_order(void);
 uint64_t peet_rt_frequency_hz(void);
 uint64_t peet_rt_epoch_ns(void);

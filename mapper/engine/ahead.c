@@ -43,7 +43,8 @@ static void undone(void *arg, const struct peet_block *block, const uint64_t *va
     }
 }
 
-/** The hardware context has done all that begins before @until, and nothing else.  Returns: whether it went back */
+/** Rolls a hardware context back, so that it has executed exactly what begins before @until.
+ * Returns: whether anything was undone */
 static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
 {
     struct peet_map_core *core = &map->cores[hw];
@@ -56,7 +57,7 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
     core->clock = map->direct->undo(map->machine->self, hw);
     core->waits = 0;
     core->not_ready = 0; /* it has been waited for */
-    /* up to there it was right */
+    /* the window is the distance that has turned out right */
     core->window_cycles = until > core->clock + WINDOW_LEAST_CYCLES ? until - core->clock : WINDOW_LEAST_CYCLES;
     core->window_runs = WINDOW_RUNS;
     if (core->clock < until) { /* hits, as before */

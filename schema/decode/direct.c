@@ -86,7 +86,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     return 1;
 }
 
-/* The code was left before a block whose turn was to come, and nobody has gone back since: the block, and on after it.
+/* The code was left before a block that was not due, and the context was not rolled back since: the block, and on after it.
  * Returns: whether it has happened */
 static int go_on_waiting(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
     struct peet_direct_run *run)

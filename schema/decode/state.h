@@ -37,7 +37,7 @@ struct peet_decode_state {
     uint32_t sync_segment;
     struct frame *frames;
     unsigned nframes, cframes;
-    struct place checkpoint;              /* where peet_decode_undo() goes back to, */
+    struct place checkpoint;              /* to which peet_decode_undo() returns, */
     uint64_t checkpoint_regs[PEET__SLOT]; /* and the registers there; */
     int checkpoint_behind;                /* after the block that comes there */
     struct peet__direct_hw *counted;      /* what is counted of the hardware context that it runs ahead on; or NULL */

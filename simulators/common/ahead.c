@@ -2,9 +2,9 @@
 /*
  * Blocks as groups of references that lie together, their hits, and what happens in a processor's turn.  Invariants:
  *
- *   1. A block that begins at run.until or later is taken only if each of its lines is there with the right that is
- *      needed, and then all that happens is in run.log, run.stamp, run.time and the run's counts.  Any other block waits
- *      for its turn.
+ *   1. A block that begins at run.until or later is executed only if each of its lines is there with the right that
+ *      is needed, and then it changes nothing but run.log, run.stamp, run.time and the run's counts.  Any other block
+ *      waits until it is due.
  *   2. used[slot] is later than its run's checkpoint.stamp if and only if the slot was used since the checkpoint.
  *   3. An execution advances the stamp by the block's references, and by one for each line more that they lie in.  So
  *      lines are in the order of their last use, whichever way a block is taken.
@@ -97,7 +97,7 @@ struct peet_sim_ahead *peet_sim_ahead_new(const struct peet_sim_ahead_machine *m
         c->clock = views[i].clock;
         c->ahead = a;
     }
-    /* One processor alone goes back for nobody, and needs no log. */
+    /* A single processor is never rolled back, and needs no log. */
     *out_table = (struct peet_direct_table){.whole_cycles = 1,
         .hint_mask = machine->hints_mask,
         .line_shift = machine->line_shift,

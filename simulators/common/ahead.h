@@ -84,7 +84,7 @@ struct peet_sim_ahead {
     struct peet_sim_ahead_block **blocks; /* by id; NULL: not asked for yet */
     uint32_t nblocks, ncontexts;
     int runs_ahead; /* else each goes only as far as the next one */
-    int went_back;  /* somebody did since the last event began */
+    int went_back;  /* a processor was rolled back since the last event began */
     int over;       /* peet_sim_ahead_stop() */
     uint64_t began; /* when the block that is executed in its turn began */
     struct peet_sim_ahead_context *contexts;

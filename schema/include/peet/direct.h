@@ -245,9 +245,9 @@ struct peet_direct {
     void (*report)(void *self);
 };
 
-/** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span.  Where that holds,
- * marks[(values[value] - marks_base) >> marks_shift] is 0, too, unless `marks` is NULL: so few places in a wide range can
- * be left out.  Of executions that are taken tally[values[value] & tally_mask] is how many there were, unless it is NULL.
+/** A guard: it holds if (values[value] - base), rotated right by `shift` bits, is below span, and
+ * marks[(values[value] - marks_base) >> marks_shift] is 0 (unless `marks` is NULL).  The marks leave a few places out of
+ * a wide range.  tally[values[value] & tally_mask] counts the executions that the observer does not see, unless it is NULL.
  */
 struct peet_direct_guard {
     uint64_t base, span;
@@ -260,11 +260,11 @@ struct peet_direct_guard {
 };
 
 /**
- * What code counts for an observer that wants to know what all blocks came to, but sees only some of them: calls, say.
- * Sums are over all blocks since begins(); the memory is the observer's.  Before an execution is added to
- * them, it is shown (struct peet_direct_observer, shown()) wherever control may have come from another function, or from
- * another execution of the same one: at functions' entries and first instructions, after calls and returns, and after jumps that
- * leave a function.
+ * Sums that machine code keeps for an observer that needs totals over all blocks but sees only some of them: calls, say.
+ * They are over all blocks since begins(); the memory is the observer's.  An execution is shown (struct
+ * peet_direct_observer, shown()), before it is added, wherever control may have come from another function or from
+ * another activation of the same one: at functions' entries and first instructions, after calls and returns, and after
+ * jumps that leave a function.
  */
 enum { PEET_DIRECT_SUMS = 3 };
 struct peet_direct_sums {
@@ -275,29 +275,28 @@ struct peet_direct_sums {
 struct peet_direct_counted {
     struct peet_direct_sums *sums;
     uint32_t adds[PEET_DIRECT_SUMS]; /* an execution adds so much to each; below 2^31 */
-    /* peet's: it is always shown, or if sums->stop is not 0, which an execution makes it if this one `stops` */
+    /* peet's: the block is always shown; or only if sums->stop is not 0, which a block that `stops` sets */
     uint8_t always, stops, asked;
     uint64_t each; /* table.whole_cycles: an execution takes so many cycles, if it does not wait */
-    /* the clock went on by so much in executions that were told by executed(); the observer sets it to 0 then */
+    /* cycles of the executions that executed() tells next; the observer then sets it to 0 */
     uint64_t cycles;
 };
 
 /**
- * Executions of a block that an observer does not want to see: those for which all guards hold, as long as fewer than
- * `until` were taken.  All others come through its block().  It is the observer's memory and stays where it is until
- * destroy().  At any time while it is called, the observer may change base, span, marks and until.  For other guards it makes
+ * The executions of a block that an observer need not see: those for which all guards hold, until there have been `until`
+ * of them.  All others come through its block().  The memory is the observer's and stays where it is until destroy().  At any time while it is called, the observer may change base, span, marks and until.  For other guards it makes
  * another watch: the old one's `until` becomes 0 for good, and `over` says that peet may ask again.
  */
 struct peet_direct_watch {
-    const uint64_t *taken; /* peet's: so many executions of the block were taken; NULL: no code knows it yet */
+    const uint64_t *taken; /* peet's: how many executions it has not seen; NULL: there is no machine code yet */
     uint64_t until;
     uint32_t nguards;
     uint8_t over;
     uint8_t marked; /* 1: its guards may have marks */
-    uint8_t turns;  /* 1, without guards: turns of a loop are executions like others.  If fewer than `until` were taken
-                      before, all of a loop's turns may be taken; no loop() is called for them then */
-    struct peet_direct_counted *counted; /* not NULL: there are no guards, and `until` means nothing: all executions
-                                            are taken and counted.  Always the same */
+    uint8_t turns;  /* 1, without guards: iterations of a loop are executions like others.  If there were fewer than
+                      `until` before the loop, it need not see any of its iterations, and loop() is not called */
+    struct peet_direct_counted *counted; /* not NULL: there are no guards, `until` has no meaning, and all executions
+                                            are counted in machine code.  Always the same */
 #ifdef __cplusplus                       /* which knows such members as an extension only */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -313,27 +312,27 @@ enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as
 struct peet_direct_observer {
     uint32_t abi;         /* PEET_DIRECT_ABI */
     uint32_t struct_size; /* sizeof(struct peet_direct_observer) */
-    /** watch() - what it wants of a block, whose turns in loops come through loop().
-     *  @values: as of one execution, perhaps none that happened
-     *  @out_watch: NULL: it wants to see no execution of the block, nor turns; executed() says how many there were.
-     * Always the same for a block Returns: 0, or -1: all executions come through block() */
+    /** watch() - which executions of a block it has to see; iterations of a loop come through loop().
+     *  @values: those of one execution, which need not have happened
+     *  @out_watch: NULL: none, nor iterations; executed() then says how many there were.  Always the same for a block
+     *  Returns: 0, or -1: it has to see all executions, through block() */
     int (*watch)(void *self, const struct peet_block *block, const uint64_t *values,
         struct peet_direct_watch **out_watch);
-    /** executed() - a block without watch, or a counted one, was taken so many times since this was last said; before finish() and
-     * stats().  May be NULL */
+    /** executed() - a block without a watch, or a counted one, was executed so many times since the last call for it;
+     * called before finish() and stats().  May be NULL */
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
     /** moved() - a guard does not hold for this value.  May be NULL.
      *  Returns: 0: now it does, or -1: the execution comes through block() */
     int (*moved)(void *self, const struct peet_block *block, struct peet_direct_watch *watch, uint32_t guard,
         uint64_t value);
-    /** due() - all guards hold, but `until` were taken.  It may be that this execution is not taken yet, for the
-     * machine's sake, and comes through block(). May be NULL.  Returns: 0: it has been looked at and may be taken, or
-     * -1: it comes through block() */
+    /** due() - all guards hold, but there have been `until` executions.  May be NULL.
+     *  Returns: 0: the observer has seen this execution, and machine code may perform it (if the machine needs the event
+     * it comes through block() all the same); -1: it comes through block() */
     int (*due)(void *self, const struct peet_block_event *event, struct peet_direct_watch *watch);
-    /** begins() - blocks begin to be taken, and counted.  The first one is shown */
+    /** begins() - machine code begins to execute and count blocks.  The first one is shown */
     void (*begins)(void *self, unsigned hw);
-    /** shown() - one of those that are counted: an execution, or all turns of a loop.  It is added to the sums after
-     * that.  What the machine reports of it comes later, until settled() is called.
+    /** shown() - an execution of a counted block, or all iterations of a loop, before it is added to the sums.  What the
+     * machine reports of it comes later, before settled() is called.
      *  @event: without values.  @previous: the last one that was counted since begins(); NULL: none
      *  @now: the clock at which it began, in cycles.  @sums: since begins() */
     void (*shown)(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
@@ -341,11 +340,13 @@ struct peet_direct_observer {
     /** settled() - what the machine has reported so far, of any hardware context, is of blocks that were counted
      * already */
     void (*settled)(void *self, unsigned hw);
-    /** ends() - what comes next comes another way.  @previous, @sums: as for shown(); NULL: nothing was taken */
+    /** ends() - machine code is left; what follows comes as events.  @previous, @sums: as for shown(); NULL: it has
+     * executed no block */
     void (*ends)(void *self, unsigned hw, const struct peet_block *previous, uint64_t now,
         const uint64_t sums[PEET_DIRECT_SUMS]);
-    /** undone() - a block was taken so many times that did not happen.  May be NULL if the observer is told at_commit,
-     * else no hardware context runs ahead of another one then.  With it the observer does not care about order.
+    /** undone() - so many executions of a block, which machine code has counted, are rolled back.  An observer that has
+     * it must not depend on the order of blocks of different hardware contexts.  If it is NULL and the observer is not
+     * told at_commit, no hardware context runs ahead of another one.
      *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
@@ -356,8 +357,8 @@ struct peet_direct_observer {
      * blocks and memory reports come after all that their hardware context, and what they are of, did before */
     int at_commit;
     /** marked() - a guard would hold for this value, but it has a mark.  May be NULL.
-     *  Returns: 0: it has been looked at and may be taken; it may be that it comes through block() all the same, at
-     * once, for the machine's sake; or -1: it comes through block() */
+     *  Returns: 0: the observer has seen this execution, and machine code may perform it (if the machine needs the event
+     * it comes through block() at once all the same); -1: it comes through block() */
     int (*marked)(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *watch,
         uint32_t guard, uint64_t value);
 };
