@@ -67,9 +67,17 @@ static int hit(struct peet_direct_run *run, const struct peet__direct_range *r, 
     return 1;
 }
 
+/* Is it shown to those who look on?  One alone is asked: what it has counted it must not be shown. */
+static int must_show(const struct peet__direct *d, const struct peet__direct_range *r, uint64_t elements)
+{
+    if (d->nobservers != 1 || d->observers[0].ops->range == NULL)
+        return d->nobservers != 0;
+    return d->observers[0].ops->range(d->observers[0].self, r->block, (uint64_t)(r->reads + r->writes) * elements) != 0;
+}
+
 /* What is left to the machine, or shown to those who look on. */
 static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, const struct peet__direct_range *r,
-    const uint64_t *at, int is_hit)
+    const uint64_t *at, int is_hit, int shows)
 {
     struct peet__direct *const direct = peet__direct_of(run);
     uint64_t values[8];
@@ -78,8 +86,9 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
     if (!is_hit)
         direct->table.range(run, r->block, values);
     if (direct->nobservers != 0) {
-        direct->shown(direct->shown_arg, run, &(struct peet_block_event){r->block, values, run->context, 1, NULL},
-            UINT32_MAX);
+        if (shows)
+            direct->shown(direct->shown_arg, run, &(struct peet_block_event){r->block, values, run->context, 1, NULL},
+                UINT32_MAX);
         peet__direct_report(run);
         peet__direct_begins(direct, run);
     }
@@ -103,9 +112,9 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
             r->elements += elements;
             instructions += INSTRUCTIONS;
             run->began = run->time;
-            const int is_hit = looks && hit(run, r, at, elements);
-            if (!is_hit || direct->nobservers != 0)
-                go_slowly(run, r, at, is_hit);
+            const int is_hit = looks && hit(run, r, at, elements), shows = must_show(direct, r, elements);
+            if (!is_hit || shows)
+                go_slowly(run, r, at, is_hit, shows);
         }
         at += 1 + PEET__RANGE_ARGS;
     } while (at < run->end && *at == PEET__RANGE_RECORD && run->time < run->limit);

@@ -471,11 +471,17 @@ static int due(void *self, const struct peet_block_event *event, struct peet_dir
     return locality__sampled_due(self, event->block);
 }
 
+static int range(void *self, const struct peet_block *block, uint64_t references)
+{
+    return locality__sampled_range(self, block, references);
+}
+
 static const struct peet_direct_observer observed = {
     .abi = PEET_DIRECT_ABI,
     .struct_size = sizeof observed,
     .watch = watch,
     .due = due,
+    .range = range,
     .configured = configured,
 };
 

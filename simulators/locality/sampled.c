@@ -539,3 +539,14 @@ int locality__sampled_due(struct locality *self, const struct peet_block *block)
     }
     return arm(self, plan, block->id);
 }
+
+int locality__sampled_range(struct locality *self, const struct peet_block *block, uint64_t references)
+{
+    struct locality_plan *plan = self->sampler->in_burst ? NULL : locality__plan(self, block);
+
+    if (!plan)
+        return -1;
+    plan->all += references;
+    locality__sampled_sees(self, references);
+    return 0;
+}

@@ -57,5 +57,7 @@ int locality__sampled_watch(struct locality *self, const struct peet_block *bloc
 /** Turns of the block in a loop have passed in a pause: more of them may be taken. */
 void locality__sampled_turned(struct locality *self, const struct peet_block *block);
 int locality__sampled_due(struct locality *self, const struct peet_block *block);
+/** A library's operation on ranges.  Returns: 0: in a pause it is counted, or -1: it is to be observed */
+int locality__sampled_range(struct locality *self, const struct peet_block *block, uint64_t references);
 
 #endif

@@ -349,6 +349,10 @@ struct peet_direct_observer {
      * told at_commit, no hardware context runs ahead of another one.
      *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
+    /** range() - if no other observer looks on: a library's operation on ranges happens, whose block would come through block(), unless the
+     * machine does not take it.  May be NULL: all do.
+     *  @references: that it makes.  Returns: 0: that is enough, or -1: it comes through block() */
+    int (*range)(void *self, const struct peet_block *block, uint64_t references);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
      * one by one */
     int (*configured)(void *self);
