@@ -271,6 +271,12 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
     return n;
 }
 
+/* Room for a block's values that is not that of the event whose machine makes this context roll back just now. */
+static uint64_t *other_values(const struct peet_decode_state *s)
+{
+    return s->program->values + s->program->values_capacity + 1;
+}
+
 /* A block without machine code, as a loop of one iteration.  Returns: whether the machine has taken it */
 static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
     struct peet_direct_run *run)
@@ -284,8 +290,9 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     if (run->table->iterations == NULL || s->function == NULL)
         return 0;
     peet__copy_regs(regs, s->regs);
-    if (peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
-        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= ITERATION_VALUES &&
+    if (peet__decode_block(s, cursor, end, 1, 0, other_values(s), &event, &is_abstract, NULL) > 0 &&
+        s->function->direct != NULL && event.block->flags & PEET_BLOCK_SIMPLE &&
+        event.block->nvalues <= ITERATION_VALUES &&
         peet__direct_counts_ahead(run, s->function, event.block->index, event.values) &&
         run->table->iterations(run, event.block, event.values, strides, 1) != 0) {
         peet__direct_count_ahead(run, s->function, event.block->index, began, 1);

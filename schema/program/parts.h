@@ -143,7 +143,8 @@ struct peet_program {
     uint64_t pc_mask, pc_used;
     peet_program_rescan *rescan;
     void *rescan_arg;
-    uint64_t *values;                         /* scratch of the event being delivered */
+    /* scratch of the event being delivered, and as much for what another context does again meanwhile */
+    uint64_t *values;
     uint32_t values_capacity, slots_capacity; /* the most of any block */
     struct peet__chunk *native_chunks;        /* native.c */
     struct peet__direct *direct;              /* direct.c; NULL: no machine has asked for it */

@@ -146,7 +146,7 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
             if (f->code[b].slot_words > p->slots_capacity)
                 p->slots_capacity = f->code[b].slot_words;
         }
-    uint64_t *scratch = realloc(p->values, (values + 1) * sizeof *scratch);
+    uint64_t *scratch = realloc(p->values, 2 * (values + 1) * sizeof *scratch);
     if (scratch == NULL)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     p->values = scratch;
@@ -194,7 +194,7 @@ int peet__program_add_part(struct peet_program *p, struct peet__function *f, uin
         if (f->code[b].slot_words > p->slots_capacity)
             p->slots_capacity = f->code[b].slot_words;
     }
-    uint64_t *scratch = realloc(p->values, (values + 1) * sizeof *scratch);
+    uint64_t *scratch = realloc(p->values, 2 * (values + 1) * sizeof *scratch);
     if (scratch == NULL)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     p->values = scratch;
