@@ -15,7 +15,9 @@ NR == 1 { next }
         kinds[kind] = 1
         order[++nkinds] = kind
     }
-    n[kind]++; sum[kind] += size
+    if (group != kind) {
+        n[kind]++; sum[kind] += size
+    }
     n[group]++; sum[group] += size; beyond[group] += size > 0.3
     if (size > worst[group]) {
         worst[group] = size

@@ -350,7 +350,7 @@ struct peet_direct_observer {
      *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** range() - if no other observer looks on: a library's operation on ranges happens, whose block would come through block(), unless the
-     * machine does not take it.  May be NULL: all do.
+     * machine does not take it.  May be NULL: all do; not for observers with undone() or at_commit.
      *  @references: that it makes.  Returns: 0: that is enough, or -1: it comes through block() */
     int (*range)(void *self, const struct peet_block *block, uint64_t references);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
