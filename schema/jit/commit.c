@@ -154,8 +154,12 @@ static void commit(const struct peet__direct *d, struct peet__direct_hw *h)
 
 void peet_program_direct_commit(struct peet_program *p, unsigned hw)
 {
-    if (p->direct->nhws != 0)
-        commit(p->direct, &p->direct->hws[hw]);
+    struct peet__direct *const d = p->direct;
+    if (d->nhws == 0)
+        return;
+    if (d->holds)
+        peet__direct_commit_held(d, hw);
+    commit(d, &d->hws[hw]);
 }
 
 void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cycles)
@@ -182,6 +186,7 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
 void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
+    peet__direct_hold_begin(d, run);
     if (!d->tells)
         return;
     commit(d, h);
@@ -212,6 +217,8 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
     peet__direct_report(run);
+    if (d->holds)
+        peet__direct_tell_held(d, run, is_final);
     if (!d->tells)
         return;
     if (is_final)
@@ -234,6 +241,8 @@ void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run
     uint32_t index)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
+    if (d->holds && f == NULL) /* else other() sees to it */
+        peet__direct_tell_held(d, run, 1);
     if (!h->ahead)
         return;
     commit(d, h);
@@ -252,6 +261,8 @@ void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run
 
 void peet__direct_undone(struct peet__direct *d, struct peet__direct_hw *h)
 {
+    if (d->holds)
+        peet__direct_drop_held(d, h->hw);
     if (!h->ahead)
         return;
     while (h->nwaits != 0) {
@@ -276,7 +287,7 @@ struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *d, const s
 int peet__direct_defers(const struct peet_direct_run *run)
 {
     const struct peet__direct *const d = peet__direct_of(run);
-    return d->nhws != 0 && d->hws[run->hw].ahead;
+    return d->nhws != 0 && (d->hws[run->hw].ahead || (d->holds && run->runs_ahead));
 }
 
 /* ------------------------------------------------------------------------------------------ showing */
@@ -425,7 +436,7 @@ int peet__direct_counts_ahead(struct peet_direct_run *run, struct peet__function
 {
     struct peet__direct *const d = peet__direct_of(run);
     struct peet_direct_block request;
-    if (!d->tells)
+    if (d->nobservers == 0)
         return 1;
     if (!f->direct->asked[index] &&
         (d->ops->block(d->self, &f->blocks[index], values, &request) != 0 ||
@@ -511,11 +522,12 @@ int peet_program_direct_commits(const struct peet_program *p)
 int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_reports)
 {
     struct peet__direct *const d = p->direct;
-    int guards = 0;
+    int guards = 0, err;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_observer *const ops = d->observers[o].ops;
         d->tells |= ops->begins != NULL || ops->shown != NULL || ops->ends != NULL || ops->settled != NULL;
         d->commits |= ops->at_commit;
+        d->holds |= n > 1 && ops->at_commit && ops->moved != NULL;
         guards |= ops->undone == NULL && !ops->at_commit;
     }
     d->commits &= d->table.whole_cycles;
@@ -525,6 +537,10 @@ int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_
         d->table.other = other_is_shown;
     if (d->nobservers == 0)
         return 0;
+    if (d->holds)
+        peet__direct_hold_wrap(d);
+    if ((err = peet__direct_hold_init(d, n)) != 0)
+        return err;
     if ((d->hws = calloc(n, sizeof *d->hws)) == NULL)
         return PEET_ENOMEM;
     d->nhws = n;

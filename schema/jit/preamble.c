@@ -239,11 +239,12 @@ struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__d
     load(e, R15, RBX, RUN(stamp));
     CODE(e, "\x85\xc0\xc3");
 
-    p.ask = (size_t)(e->at - e->write); /* rsi site, rdx value */
+    p.ask = (size_t)(e->at - e->write); /* rsi site */
     call_out(e, 0, (const void *)(uintptr_t)peet__direct_ask);
     load(e, RDI, RBX, RUN(last));
     CODE(e, "\x85\xc0\xc3");
 
+    p.mark = write_observed(e, (const void *)(uintptr_t)peet__direct_mark, 0); /* rsi site */
     p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1); /* rsi site, rdx iterations */
     p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report, 0);
     return p;

@@ -29,7 +29,7 @@ struct peet_block_event;
 struct peet_direct_run;
 struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 5
+#define PEET_DIRECT_ABI 6
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -201,6 +201,7 @@ struct peet_direct_run {
     const void *again;                        /* the block waits: where the code goes on once other() has executed it */
     struct peet_direct_watch *const *missing; /* of the block for which miss() is called */
     uint32_t repeats; /* it executes again what was undone, while another hardware context acts */
+    uint64_t *values; /* of the block for which an observer or the machine is asked */
     void *decoder;
 };
 
@@ -245,10 +246,10 @@ struct peet_direct {
     void (*report)(void *self);
 };
 
-/** A guard: it holds if (values[value] - base), rotated right by `shift` bits, is below span, and
- * marks[(values[value] - marks_base) >> marks_shift] is 0 (unless `marks` is NULL).  The marks leave a few places out of
- * a wide range.  tally[values[value] & tally_mask] counts the executions that the observer does not see, unless it is NULL.
- */
+/** A guard: it holds if (values[value] - base), rotated right by `shift` bits, is below span.  The value has a mark
+ * then if marks[(values[value] - marks_base) >> marks_shift] is not 0 (the watch's `marked`).  Marks are for a few places
+ * in a wide range of which the observer wants to hear.  tally[values[value] & tally_mask] counts the executions that the
+ * observer does not see, unless it is NULL. */
 struct peet_direct_guard {
     uint64_t base, span;
     uint64_t *tally;
@@ -292,7 +293,7 @@ struct peet_direct_watch {
     uint64_t until;
     uint32_t nguards;
     uint8_t over;
-    uint8_t marked; /* 1: its guards may have marks */
+    uint8_t marked; /* 1: while a guard holds, it has marks */
     uint8_t turns;  /* 1, without guards: iterations of a loop are executions like others.  If there were fewer than
                       `until` before the loop, it need not see any of its iterations, and loop() is not called */
     struct peet_direct_counted *counted; /* not NULL: there are no guards, `until` has no meaning, and all executions
@@ -347,7 +348,8 @@ struct peet_direct_observer {
     /** undone() - so many executions of a block, which machine code has counted, are rolled back.  An observer that has
      * it must not depend on the order of blocks of different hardware contexts.  If it is NULL and the observer is not
      * told at_commit, no hardware context runs ahead of another one.
-     *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
+     *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block(); and for observers with
+     * marked() of every execution.  NULL: they were iterations of a loop, of which loop() has not told */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** range() - if no other observer looks on: a library's operation on ranges happens, whose block would come through block(), unless the
      * machine does not take it.  May be NULL: all do; not for observers with undone() or at_commit.
@@ -358,13 +360,16 @@ struct peet_direct_observer {
     int (*configured)(void *self);
     /** 1: hardware contexts may run ahead of each other all the same.  begins(), shown() and ends() say what is final,
      * for each hardware context in its order; those of others may have been told more or less.  Abstract events, other
-     * blocks and memory reports come after all that their hardware context, and what they are of, did before */
+     * blocks and memory reports come after all that their hardware context, and what they are of, did before.  If its
+     * guards have marks, moved() and due() may be asked of executions that are undone later, and loop() says what is
+     * final.  Where the module needs PEET_NEEDS_DATA, no hardware context is ahead of another one while it changes what
+     * lies at an address */
     int at_commit;
-    /** marked() - a guard would hold for this value, but it has a mark.  May be NULL.
-     *  Returns: 0: the observer has seen this execution, and machine code may perform it (if the machine needs the event
-     * it comes through block() at once all the same); -1: it comes through block() */
-    int (*marked)(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *watch,
-        uint32_t guard, uint64_t value);
+    /** marked() - an execution for which all guards hold has happened, and is final; some of its values may have marks.
+     * What the machine reports of it has been reported, and all that came before on this hardware context; executions of
+     * others, on lines that neither has written since, may come in another order.  May be NULL: marks say nothing then.
+     *  @values: all of the block's, whatever its guards are now */
+    void (*marked)(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
 };
 
 #ifdef __cplusplus
