@@ -33,7 +33,7 @@ while IFS='|' read -r name quick _ libraries; do
     all="$all$(least "${run[@]}" --observe "trace,level=$level" -d "$work/trace" -- "${program[@]}")"
     all="$all$(least "$prefix/bin/peet" run --quiet --from "$work/trace" -d "$work/replay")$(least "$prefix/bin/peet" record --quiet --level "$level" -d "$work/record" -- "${program[@]}")"
     # shellcheck disable=SC2046
-    echo "$name $all" $(awk '/"totals"/ { on = 1 } on && /"reads":/ { r = $2 } on && /"writes":/ { w = $2; on = 0 } /^  "trace": \{/ { in_trace = 1 } in_trace && /"words":/ { n = $2 } in_trace && /"bytes":/ { b = $2; in_trace = 0 } END { print n + 0, (b + 0) / (r + w) }' "$work/trace/stats.json")
+    echo "$name $all" $(awk '/"totals"/ { on = 1 } on && /"reads":/ { r = $2 } on && /"writes":/ { w = $2; on = 0 } /^ +"trace": \{/ { in_trace = 1 } in_trace && /"words":/ { n = $2 } in_trace && /"bytes":/ { b = $2; in_trace = 0 } END { print n + 0, (b + 0) / (r + w) }' "$work/trace/stats.json")
     rm -rf "$work/trace" "$work/record" "$work/replay" "$work/ideal"
 done <"$here/programs/programs.list" | awk '
     function add(k, v) { n[k]++; s[k] += log(v > 0 ? v : 1e-9); if (n[k] == 1 || v < lo[k]) lo[k] = v; if (n[k] == 1 || v > hi[k]) hi[k] = v; return v }

@@ -48,7 +48,7 @@ int peet_cli_kept_new(struct peet_cli_kept **out_kept)
     struct peet_cli_kept *k = calloc(1, sizeof(*k));
 
     *out_kept = NULL;
-    if (!k || !(k->file = nameless_file()) || peet_packer_new(&k->packer)) {
+    if (!k || !(k->file = nameless_file()) || peet_packer_new(0, &k->packer)) {
         const int err = k && !k->file ? PEET_EIO : PEET_ENOMEM;
 
         peet_cli_kept_free(k);

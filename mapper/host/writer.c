@@ -509,7 +509,7 @@ int peet_writer_open(const char *path, const char *description, int level, struc
     int err;
 
     *out_writer = NULL;
-    if (!w || !s || peet_packer_new(&w->packer)) {
+    if (!w || !s || peet_packer_new(!level, &w->packer)) {
         free(w);
         if (s)
             munmap(s, SHARED_BYTES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See codec.h. */
-#include "trace/codec.h"
+#include "trace/codec_parts.h"
 
 #include <peet/error.h>
 #include <peet/raw.h>
@@ -14,7 +14,11 @@ enum {
     BLOCK_WORDS = 64 * 1024,
     TOKENS = 4096, /* for which room is made at once */
     NUMBER_BYTES = 10,
-    LONG_RUN = 15, /* the rest of the run's length is a literal */
+    GROUP = 8,           /* words that are looked at at once, */
+    FAR_WORDS = 64,      /* at such distances */
+    LONG_RUN = 15,       /* the rest of the run's length is a literal */
+    CONTEXT_PIECES = 15, /* are encoded by context before the distance is tried again */
+    CONTEXT_WORDS = 1024 /* pieces of fewer words are always encoded by distance */
 };
 
 /* What comes after a run: a difference of 1 to 8 bytes, or */
@@ -32,6 +36,10 @@ struct peet__codec {
     uint32_t single[1 << TABLE_BITS_MAX]; /* by one */
     uint64_t known[1 << TABLE_BITS_MAX];  /* code words that were not foreseen */
     uint64_t steps[BLOCK_WORDS];          /* of each word: the difference from the one that it was held against */
+    size_t realigned;                     /* how often the distance has changed in the piece */
+    int fast;                             /* pieces may be encoded by context */
+    unsigned by_context;                  /* so many next pieces are */
+    uint64_t contexts[1 << PEET__CONTEXT_BITS];
 };
 
 /* ------------------------------------------------------------------------------------------ bytes */
@@ -105,10 +113,15 @@ int peet__take_number(const uint8_t **at, const uint8_t *end, uint64_t *out_valu
 
 /* ------------------------------------------------------------------------------------- prediction */
 
-int peet__codec_new(struct peet__codec **out_codec)
+int peet__codec_new(int fast, struct peet__codec **out_codec)
 {
-    *out_codec = malloc(sizeof **out_codec);
-    return *out_codec ? 0 : PEET_ENOMEM;
+    struct peet__codec *c = *out_codec = malloc(sizeof *c);
+
+    if (!c)
+        return PEET_ENOMEM;
+    c->fast = fast;
+    c->by_context = 0;
+    return 0;
 }
 
 void peet__codec_free(struct peet__codec *codec)
@@ -156,6 +169,7 @@ static inline size_t realign(struct peet__codec *c, const uint64_t *words, size_
     uint32_t *pair = &c->pair[slot_of(c, word * 31 + before)], *single = &c->single[slot_of(c, word)];
     const size_t p = *pair, s = *single; /* places plus one */
 
+    c->realigned++;
     *pair = *single = (uint32_t)i + 1;
     distance = s && words[s - 1] == word ? i + 1 - s : distance;
     return p && words[p - 1] == word ? i + 1 - p : distance;
@@ -167,8 +181,21 @@ static inline uint64_t zigzag(uint64_t difference)
 }
 
 /** Words that are foreseen from those @distance before.  Returns: the place of the first that is not, or n */
-static inline size_t foreseen(uint64_t *steps, const uint64_t *words, size_t i, size_t n, size_t distance)
+static inline __attribute__((always_inline)) size_t foreseen(uint64_t *steps, const uint64_t *words, size_t i, size_t n,
+    size_t distance)
 {
+    /* Several at once, in vectors, if the steps that are read are no longer on their way to memory. */
+    for (; distance >= FAR_WORDS && n - i >= GROUP; i += GROUP) {
+        uint64_t step[GROUP], other = 0;
+
+        for (unsigned k = 0; k < GROUP; k++) {
+            step[k] = words[i + k] - words[i + k - distance];
+            other |= step[k] ^ steps[i + k - distance];
+        }
+        if (other)
+            break;
+        memcpy(&steps[i], step, sizeof step);
+    }
     for (; i < n; i++) {
         const uint64_t step = words[i] - words[i - distance];
 
@@ -181,8 +208,8 @@ static inline size_t foreseen(uint64_t *steps, const uint64_t *words, size_t i, 
 
 /** The words of a block.  @code, @literal: where to append; @literal has room for TOKENS * (8 + NUMBER_BYTES) + 8.
  * Returns: how many words were done */
-static size_t encode_some(struct peet__codec *c, const uint64_t *words, size_t from, size_t n, size_t *inout_distance,
-    uint8_t **inout_code, uint8_t **inout_literal)
+static inline __attribute__((always_inline)) size_t encode_some(struct peet__codec *c, const uint64_t *words,
+    size_t from, size_t n, size_t *inout_distance, uint8_t **inout_code, uint8_t **inout_literal)
 {
     uint8_t *code = *inout_code, *literal = *inout_literal;
     size_t distance = *inout_distance, i = from;
@@ -230,39 +257,73 @@ static size_t encode_some(struct peet__codec *c, const uint64_t *words, size_t f
     return i;
 }
 
-int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
+static size_t encode_some_plain(struct peet__codec *c, const uint64_t *words, size_t from, size_t n,
+    size_t *inout_distance, uint8_t **inout_code, uint8_t **inout_literal)
+{
+    return encode_some(c, words, from, n, inout_distance, inout_code, inout_literal);
+}
+
+__attribute__((target("avx2,bmi,bmi2"))) static size_t encode_some_wide(struct peet__codec *c, const uint64_t *words,
+    size_t from, size_t n, size_t *inout_distance, uint8_t **inout_code, uint8_t **inout_literal)
+{
+    return encode_some(c, words, from, n, inout_distance, inout_code, inout_literal);
+}
+
+static int encode_by_distance(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
     struct peet__bytes *literals)
 {
-    for (; n; n -= n < BLOCK_WORDS ? n : BLOCK_WORDS, words += BLOCK_WORDS) {
-        const size_t block = n < BLOCK_WORDS ? n : BLOCK_WORDS;
-        size_t distance = 0;
+    const int wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    size_t distance = 0;
 
-        reset(c, block);
-        for (size_t i = 0; i < block;) {
-            uint8_t *code, *literal;
+    reset(c, n);
+    c->realigned = 0;
+    for (size_t i = 0; i < n;) {
+        uint8_t *code, *literal;
 
-            if (peet__bytes_reserve(codes, TOKENS) ||
-                peet__bytes_reserve(literals, TOKENS * (size_t)(8 + NUMBER_BYTES) + 8))
-                return PEET_ENOMEM;
-            code = codes->at + codes->n;
-            literal = literals->at + literals->n;
-            i = encode_some(c, words, i, block, &distance, &code, &literal);
-            codes->n = (size_t)(code - codes->at);
-            literals->n = (size_t)(literal - literals->at);
-        }
-        if (n <= BLOCK_WORDS)
-            break;
+        if (peet__bytes_reserve(codes, TOKENS) ||
+            peet__bytes_reserve(literals, TOKENS * (size_t)(8 + NUMBER_BYTES) + 8))
+            return PEET_ENOMEM;
+        code = codes->at + codes->n;
+        literal = literals->at + literals->n;
+        i = (wide ? encode_some_wide : encode_some_plain)(c, words, i, n, &distance, &code, &literal);
+        codes->n = (size_t)(code - codes->at);
+        literals->n = (size_t)(literal - literals->at);
     }
     return 0;
 }
 
-/** What is left of codes and literals. */
-struct packed {
-    const uint8_t *code, *codes_end, *literal, *literals_end;
-};
+/**
+ * Has the piece cost more by distance than it would have cost by context?  Measured on sixteen programs: 0.35 ns for
+ * each word, 2.6 for each code and 15 for each change of the distance, most of it for branches that the processor does
+ * not foresee; 1.2 to 1.5 ns for each word by context.
+ */
+static int is_irregular(size_t n, size_t ncodes, size_t realigned)
+{
+    return 26 * ncodes + 150 * realigned > 11 * n;
+}
+
+int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
+    struct peet__bytes *literals)
+{
+    while (n) {
+        const size_t piece = n < BLOCK_WORDS ? n : BLOCK_WORDS, before = codes->n;
+        const int by_context = c->by_context && piece >= CONTEXT_WORDS;
+
+        if (by_context ? peet__context_encode(c->contexts, words, piece, codes, literals)
+                       : encode_by_distance(c, words, piece, codes, literals))
+            return PEET_ENOMEM;
+        if (by_context)
+            c->by_context--;
+        else if (c->fast && piece >= CONTEXT_WORDS && is_irregular(piece, codes->n - before, c->realigned))
+            c->by_context = CONTEXT_PIECES;
+        words += piece;
+        n -= piece;
+    }
+    return 0;
+}
 
 /** The word that a token says.  Returns: 0 or PEET_EFORMAT */
-static inline int take_literal(struct peet__codec *c, struct packed *p, unsigned kind, uint64_t *out_value)
+static inline int take_literal(struct peet__codec *c, struct peet__packed *p, unsigned kind, uint64_t *out_value)
 {
     const size_t bytes = literal_bytes[kind], left = (size_t)(p->literals_end - p->literal);
     uint64_t value = 0;
@@ -281,10 +342,12 @@ static inline int take_literal(struct peet__codec *c, struct packed *p, unsigned
     return 0;
 }
 
-static int decode_block(struct peet__codec *c, struct packed *p, uint64_t *words, size_t n)
+static int decode_block(struct peet__codec *c, struct peet__packed *p, uint64_t *words, size_t n)
 {
     size_t distance = 0, i = 0;
 
+    if (p->code != p->codes_end && *p->code == PEET__BY_CONTEXT)
+        return peet__context_decode(c->contexts, p, words, n);
     reset(c, n);
     while (i < n) {
         uint64_t run, more = 0, value;
@@ -325,7 +388,7 @@ static int decode_block(struct peet__codec *c, struct packed *p, uint64_t *words
 int peet__codec_decode(struct peet__codec *c, const uint8_t *codes, size_t codes_bytes, const uint8_t *literals,
     size_t literals_bytes, uint64_t *words, size_t n)
 {
-    struct packed p = {codes, codes + codes_bytes, literals, literals + literals_bytes};
+    struct peet__packed p = {codes, codes + codes_bytes, literals, literals + literals_bytes};
 
     for (size_t at = 0; at < n; at += BLOCK_WORDS)
         if (decode_block(c, &p, words + at, n - at < BLOCK_WORDS ? n - at : BLOCK_WORDS))

@@ -15,6 +15,10 @@
  * literals   lengths of long runs, differences from what was foreseen, places in a table of code words, code words
  *
  * Strings of more than 65536 words are encoded in pieces of as many, which share nothing.
+ *
+ * Where words are not foreseen, each of them costs the processor a branch that it does not foresee either.  Pieces of
+ * such words are encoded in another way (codec_context.c), which takes a third to two thirds of the time and leaves as
+ * many bytes or some more; the first code of a piece says which.
  */
 #ifndef PEET_TRACE_CODEC_H
 #define PEET_TRACE_CODEC_H
@@ -41,7 +45,9 @@ int peet__take_number(const uint8_t **at, const uint8_t *end, uint64_t *out_valu
 
 struct peet__codec; /* tables of the predictors; may serve one string of words after the other */
 
-int peet__codec_new(struct peet__codec **out_codec);
+/** peet__codec_new() - @fast: pieces that cost much by distance are followed by pieces by context.  Returns: 0 or
+ * PEET_ENOMEM */
+int peet__codec_new(int fast, struct peet__codec **out_codec);
 void peet__codec_free(struct peet__codec *codec);
 
 /** peet__codec_encode() - append the codes of n words to @codes, and what was not predicted to @literals.  Returns: 0

@@ -5,7 +5,7 @@
  * is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
  * file is cut back to the frame before.
  */
-#include "trace/codec.h"
+#include "trace/codec_parts.h"
 #include "trace/frames.h"
 #include "trace/recording.h"
 
@@ -24,6 +24,7 @@ enum {
     PENDING_WORDS = 2 * 1024 * 1024, /* of all streams: 16 MiB */
     PAYLOAD_BYTES = 256 * 1024,      /* predicted: as a rule some megabytes of words */
     FASTEST_LEVEL = -50,             /* zstd's: a third of the time of level 1, up to half as much again in bytes */
+    HURRIED_LEVEL = -1000, /* a quarter of that time again, for words that were not foreseen: little is to be gained */
     IMAGE_PIECE_BYTES = 1 << 20,
     FIRST_FD = 900, /* the subject's own files keep their numbers */
 };
@@ -45,6 +46,7 @@ struct peet_recorder {
     struct peet__codec *codec;
     struct peet__bytes codes, literals;
     struct peet__bytes data;     /* of the frame under way, */
+    size_t by_context;           /* bytes of words in it that are encoded by context, */
     struct peet__entry *entries; /* and its entries */
     size_t nentries, entries_room;
     struct peet__bytes index;
@@ -105,6 +107,9 @@ static int put_frame(struct peet_recorder *r, uint32_t tag, size_t nentries)
     r->out.n = 0;
     if (peet__bytes_reserve(&r->out, sizeof head + bound))
         return no_memory(r);
+    if (!r->level)
+        ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel,
+            2 * r->by_context > r->raw.n ? HURRIED_LEVEL : FASTEST_LEVEL);
     n = ZSTD_compress2(r->zstd, r->out.at + sizeof head, bound, r->raw.at, r->raw.n);
     if (ZSTD_isError(n))
         return fail(r, PEET_ENOMEM, ZSTD_getErrorName(n));
@@ -134,7 +139,7 @@ static int end_frame(struct peet_recorder *r)
         return r->err;
     }
     r->nentries = 0;
-    r->data.n = 0;
+    r->data.n = r->by_context = 0;
     return 0;
 }
 
@@ -191,6 +196,8 @@ static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet
         peet__bytes_add(&r->data, packed->codes, packed->ncodes) ||
         peet__bytes_add(&r->data, packed->literals, packed->nliterals))
         return no_memory(r);
+    if (packed->ncodes && *packed->codes == PEET__BY_CONTEXT)
+        r->by_context += packed->ncodes + packed->nliterals;
     w->first += packed->n;
     w->slices = w->lines.n = 0;
     return add_entry(r, entry, from);
@@ -344,11 +351,11 @@ struct peet_packer {
     struct peet__bytes codes, literals;
 };
 
-int peet_packer_new(struct peet_packer **out_packer)
+int peet_packer_new(int fast, struct peet_packer **out_packer)
 {
     struct peet_packer *p = *out_packer = calloc(1, sizeof *p);
 
-    if (p && peet__codec_new(&p->codec) == 0)
+    if (p && peet__codec_new(fast, &p->codec) == 0)
         return 0;
     free(p);
     *out_packer = NULL;
@@ -517,7 +524,7 @@ int peet_recorder_open(const char *path, const char *description, int level, str
         return err;
     }
     r->zstd = ZSTD_createCCtx();
-    if (!r->zstd || peet__codec_new(&r->codec)) {
+    if (!r->zstd || peet__codec_new(!level, &r->codec)) {
         recorder_free(r);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     }

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <peet/error.h>
 
-enum { PEET_RECORDING_VERSION = 2 };
+enum { PEET_RECORDING_VERSION = 3, PEET_RECORDING_VERSION_MIN = 2 };
 
 enum peet_stream_kind {
     PEET_STREAM_MAIN,
@@ -124,7 +124,8 @@ int peet_recorder_close(struct peet_recorder *recorder, const char *ending, stru
 #define PEET_RECORDER_LONG_SLICE 8192
 
 struct peet_packer;
-int peet_packer_new(struct peet_packer **out_packer);
+/** peet_packer_new() - @fast: rather fast than small, as a trace of level 0 has it.  Returns: 0 or PEET_ENOMEM */
+int peet_packer_new(int fast, struct peet_packer **out_packer);
 void peet_packer_free(struct peet_packer *packer);
 /** peet_pack() - @out_packed: lives until the next call.  Returns: 0; PEET_ENOMEM; PEET_ELIMIT: more words than a trace
  * can hold at once */

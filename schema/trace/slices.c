@@ -63,7 +63,7 @@ static int decode(struct peet_slices *t, const struct chunk *c, const uint8_t *b
     if ((uint64_t)head.slices_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes ||
         head.words > PEET__CHUNK_WORDS_MAX)
         return peet__recording_damaged(r, c->frame, "the parts of a chunk do not fit", error);
-    if (!t->codec && peet__codec_new(&t->codec))
+    if (!t->codec && peet__codec_new(0, &t->codec))
         return peet__recording_no_memory(error);
     if (t->room < head.words) {
         words = realloc(t->words, ((size_t)head.words + 1) * sizeof *words);

@@ -3,7 +3,7 @@
  * Packing of raw words: what is packed is unpacked again, whatever the words are; words that follow from the words
  * before them cost next to nothing; bytes that nobody packed are refused or give some words, and nothing worse.
  */
-#include "trace/codec.h"
+#include "trace/codec_parts.h"
 
 #include <peet/error.h>
 #include <peet/raw.h>
@@ -66,14 +66,24 @@ static void anything(size_t n)
         }
 }
 
+/** Branches and data that nobody foresees: one of many blocks after each other one, some addresses of its own each. */
+static void irregular(size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        const uint64_t block = number() % 12;
+
+        words[i++] = block < 2 ? 0x555555556000 + 64 * block : plain(block);
+        for (size_t k = 0; k < block % 3 && i < n; k++)
+            words[i++] = 0x200000000000 + (block << 24) + number() % 5000 * 8;
+    }
+}
+
 /** Returns: how many bytes the words take */
-static size_t there_and_back(size_t n)
+static size_t packed_and_back(struct peet__codec *codec, size_t n)
 {
     struct peet__bytes codes = {0}, literals = {0};
-    struct peet__codec *codec;
     size_t bytes;
 
-    CU_ASSERT_FATAL(peet__codec_new(&codec) == 0);
     CU_ASSERT_FATAL(peet__codec_encode(codec, words, n, &codes, &literals) == 0);
     memset(unpacked, 0x5a, sizeof unpacked);
     CU_ASSERT_EQUAL(peet__codec_decode(codec, codes.at, codes.n, literals.at, literals.n, unpacked, n), 0);
@@ -89,8 +99,67 @@ static size_t there_and_back(size_t n)
     bytes = codes.n - 1 + literals.n;
     peet__bytes_fini(&codes);
     peet__bytes_fini(&literals);
+    return bytes;
+}
+
+/** As packed_and_back(), with a codec of its own. */
+static size_t there_and_back(size_t n)
+{
+    struct peet__codec *codec;
+    size_t bytes;
+
+    CU_ASSERT_FATAL(peet__codec_new(0, &codec) == 0);
+    bytes = packed_and_back(codec, n);
     peet__codec_free(codec);
     return bytes;
+}
+
+/** Is the first piece of these words encoded by context? */
+static int by_context(struct peet__codec *codec, size_t n)
+{
+    struct peet__bytes codes = {0}, literals = {0};
+    int first;
+
+    CU_ASSERT_FATAL(peet__codec_encode(codec, words, n, &codes, &literals) == 0 && codes.n);
+    first = *codes.at;
+    peet__bytes_fini(&codes);
+    peet__bytes_fini(&literals);
+    return first == PEET__BY_CONTEXT;
+}
+
+/** Pieces after one that cost much are encoded by context, as many as are said, and are the same words again. */
+static void test_by_context(void)
+{
+    const size_t lengths[] = {1024, 1025, 1031, 4096, 16385, 65535, 65536, 65537, MOST};
+    struct peet__codec *codec;
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        CU_ASSERT_FATAL(peet__codec_new(1, &codec) == 0);
+        irregular(8192);
+        CU_ASSERT(!by_context(codec, 8192));
+        irregular(lengths[i]);
+        packed_and_back(codec, lengths[i]);
+        anything(lengths[i]);
+        packed_and_back(codec, lengths[i]);
+        CU_ASSERT(!by_context(codec, 1023));
+        CU_ASSERT(by_context(codec, 2000));
+        packed_and_back(codec, 2000);
+        peet__codec_free(codec);
+    }
+    CU_ASSERT_FATAL(peet__codec_new(1, &codec) == 0);
+    irregular(8192);
+    CU_ASSERT(!by_context(codec, 8192));
+    loop(8192, 0); /* it is seen that these are foreseen when the distance is tried again */
+    for (unsigned i = 0; i < 15; i++)
+        CU_ASSERT(by_context(codec, 8192));
+    for (unsigned i = 0; i < 40; i++)
+        CU_ASSERT(!by_context(codec, 8192));
+    peet__codec_free(codec);
+    CU_ASSERT_FATAL(peet__codec_new(0, &codec) == 0);
+    irregular(8192);
+    for (unsigned i = 0; i < 40; i++)
+        CU_ASSERT(!by_context(codec, 8192));
+    peet__codec_free(codec);
 }
 
 static void test_round_trips(void)
@@ -129,12 +198,14 @@ static void test_hostile(void)
     uint8_t codes[64], literals[64];
     unsigned refused = 0;
 
-    CU_ASSERT_FATAL(peet__codec_new(&codec) == 0);
+    CU_ASSERT_FATAL(peet__codec_new(0, &codec) == 0);
     for (unsigned k = 0; k < 200000; k++) {
         const size_t ncodes = number() % sizeof codes, nliterals = number() % sizeof literals, n = number() % 300;
 
         for (size_t i = 0; i < ncodes; i++)
             codes[i] = (uint8_t)(number() % 12 | (number() % 4 ? 0 : number() << 4));
+        if (ncodes && k % 2)
+            *codes = PEET__BY_CONTEXT;
         for (size_t i = 0; i < nliterals; i++)
             literals[i] = (uint8_t)(number() % 3 ? 0 : number());
         unpacked[n] = 0x1234;
@@ -154,6 +225,7 @@ int main(void)
     suite = CU_add_suite("codec", NULL, NULL);
     CU_add_test(suite, "round trips", test_round_trips);
     CU_add_test(suite, "size", test_size);
+    CU_add_test(suite, "by context", test_by_context);
     CU_add_test(suite, "hostile", test_hostile);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();
