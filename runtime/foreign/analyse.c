@@ -196,7 +196,7 @@ struct origin {
     uint16_t at;
     int16_t slot;
 };
-enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS };
+enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS, BLOCK_INSNS = 48 };
 
 struct state {
     struct peet__foreign_plan *plan;
@@ -205,6 +205,14 @@ struct state {
     unsigned norigins;
     uint32_t at; /* instruction */
     int full;
+    uint64_t calls[PEET__FOREIGN_CALLS]; /* that have not returned: where to */
+    uint32_t ncalls;
+    /* how often what is at hand was executed: a block of a profile; NULL: not known */
+    peet__foreign_profile_of *profile_of;
+    const struct peet__foreign_profile *profile;
+    uint32_t place;
+    uint64_t reached, most; /* so often, of so many executions of the trace */
+    uint32_t insns, parts;  /* at most */
 };
 
 static int slot_of(struct state *s, int origin)
@@ -630,48 +638,109 @@ static void begin_part(struct peet__foreign_plan *p, const struct peet__foreign_
         .pc = pc, .image = image, .end = PEET__FOREIGN_NEXT, .insn = p->n, .ref = p->nrefs, .value = p->nvalues};
 }
 
-/* Where the trace goes on behind its last block; 0: nowhere.  A jump back is nearly always taken, and ends it. */
-static uint64_t way_on(const struct state *s, const struct peet__foreign_image *image)
+/* So often a block of a trace was executed. */
+static uint64_t times(const struct peet__foreign_profile *profile, uint32_t place)
 {
-    const struct peet__foreign_plan *p = s->plan;
-    const struct peet__foreign_part *last = peet__foreign_last(p);
-    uint64_t to;
-    if (s->full || p->nparts == PEET__FOREIGN_PARTS || p->n + 4 > PEET__FOREIGN_INSNS ||
-        p->nslots + 16 > PEET__FOREIGN_SLOTS || s->norigins + 24 > ORIGINS)
+    uint64_t n = profile->counts[0];
+    for (uint32_t k = 0; k < place; k++)
+        n -= profile->counts[1 + k] < n ? profile->counts[1 + k] : n;
+    return n;
+}
+
+/* Which way does the conditional jump at the end go?  Without a profile, ahead: a jump back is nearly always taken, and
+ * ends the trace.  Returns: where to, 0: that is not certain enough */
+static uint64_t likely(struct state *s, struct peet__foreign_part *last)
+{
+    enum { LEAST = 2 }; /* of so many executions of the trace, one comes on */
+    if (!s->profile)
+        return last->target > last->next && !s->profile_of ? last->next : 0;
+    const uint64_t n = times(s->profile, s->place), taken = s->profile->counts[1 + s->place];
+    if (n == 0)
+        return 0;
+    last->taken = 2 * taken > n;
+    const uint64_t on = last->taken ? (taken < n ? taken : n) : n - taken;
+    s->reached = (uint64_t)((double)s->reached * (double)on / (double)n);
+    return s->reached * LEAST < s->most ? 0 : last->taken ? last->target : last->next;
+}
+
+/* The profile of the next block, which begins at pc. */
+static void follow_profile(struct state *s, const struct peet__foreign_part *last, uint64_t pc)
+{
+    const struct peet__foreign_profile *const p = s->profile;
+    if (p && !last->taken && s->place + 1 < p->nparts && p->parts[s->place + 1].pc == pc) {
+        s->place++;
+        return;
+    }
+    s->profile = s->profile_of ? s->profile_of(pc) : NULL;
+    s->place = 0;
+}
+
+static int may_go_to(const struct peet__foreign_plan *p, const struct peet__foreign_image *image, uint64_t to,
+    unsigned most)
+{
+    unsigned before = 0;
+    for (uint32_t k = 0; k < p->nparts; k++)
+        before += p->parts[k].pc == to;
+    return before < most && peet__foreign_image_of(to) == image && peet__foreign_function_of(p->image, to) &&
+        peet_rt_foreign_instead(to) == to;
+}
+
+/* Where the trace goes on behind its last block; 0: nowhere. */
+static uint64_t way_on(struct state *s, const struct peet__foreign_image *image)
+{
+    enum { TURNS = 4 }; /* a short loop goes round so often in a trace */
+    struct peet__foreign_plan *p = s->plan;
+    struct peet__foreign_part *last = &p->parts[p->nparts - 1];
+    uint64_t to = 0;
+    if (s->full || p->nparts == s->parts)
         return 0;
     switch (last->end) {
     case PEET__FOREIGN_BRANCH:
-        if (last->target <= last->next)
-            return 0;
-        to = last->next;
+        to = likely(s, last);
+        break;
+    case PEET__FOREIGN_CALL:
+        to = s->ncalls < PEET__FOREIGN_CALLS ? last->target : 0;
         break;
     case PEET__FOREIGN_GOTO:
-    case PEET__FOREIGN_CALL:
         to = last->target;
         break;
+    case PEET__FOREIGN_RET:
+        to = s->ncalls && p->code[p->n - 1].length < 3 ? s->calls[s->ncalls - 1] : 0;
+        break;
     default:
+        break;
+    }
+    if (!to || !may_go_to(p, image, to, s->profile_of ? TURNS : 1)) {
+        last->taken = 0;
         return 0;
     }
-    for (uint32_t k = 0; k < p->nparts; k++)
-        if (p->parts[k].pc == to)
-            return 0;
-    return peet__foreign_image_of(to) == image && peet__foreign_function_of(p->image, to) &&
-            peet_rt_foreign_instead(to) == to
-        ? to
-        : 0;
+    if (last->end == PEET__FOREIGN_CALL) {
+        s->calls[s->ncalls++] = last->next;
+    } else if (last->end == PEET__FOREIGN_RET) {
+        s->ncalls--;
+        last->returns = 1;
+        last->target = to;
+    }
+    follow_profile(s, last, to);
+    return to;
 }
 
-/* One block, from pc on. */
+/* One block, from pc on.  Where it ends does not depend on the trace: if that has no room for it, it has no instructions. */
 static void analyse_part(struct state *s, struct life *life, uint64_t pc)
 {
     struct peet__foreign_plan *p = s->plan;
     struct peet__foreign_part *const part = &p->parts[p->nparts - 1];
+    const uint32_t first_slot = p->nslots, first_reg = p->nregs;
     const struct peet__foreign_function *f = peet__foreign_function_of(p->image, pc);
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisDecodedInstruction z;
-    while (part->end == PEET__FOREIGN_NEXT && p->n < PEET__FOREIGN_INSNS && !s->full) {
+    while (part->end == PEET__FOREIGN_NEXT && p->n < part->insn + BLOCK_INSNS && !s->full) {
         if (p->n > part->insn && f && pc != f->lo && pc >= f->hi)
             break; /* into the next function */
+        if (p->n == s->insns || p->nslots + 8 > PEET__FOREIGN_SLOTS || s->norigins + 8 > ORIGINS)
+            s->full = 1;
+        if (s->full)
+            break;
         if (!peet__foreign_decode(p->image, pc, &z, operands)) {
             part->end = PEET__FOREIGN_UNKNOWN;
             break;
@@ -683,8 +752,13 @@ static void analyse_part(struct state *s, struct life *life, uint64_t pc)
         if (life)
             live(life, p->code[p->n - 1].reads, p->code[p->n - 1].writes);
         pc += z.length;
-        if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL || p->nslots + 8 > PEET__FOREIGN_SLOTS || s->norigins + 8 > ORIGINS)
+        if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
             break;
+    }
+    if (s->full && p->nparts > 1) {
+        p->n = part->insn, p->nrefs = part->ref, p->nvalues = part->value;
+        p->nslots = first_slot, p->nregs = first_reg;
+        part->nslots = 0;
     }
     part->next = pc;
     part->ninsns = p->n - part->insn;
@@ -702,7 +776,7 @@ uint32_t peet__foreign_dead(const struct peet__foreign_plan *p, uint32_t insn)
     struct life life = {1u << RSP, 0};
     for (uint32_t k = insn; k < p->n; k++) {
         live(&life, p->code[k].reads, p->code[k].writes);
-        if (p->code[k].z.meta.category == ZYDIS_CATEGORY_COND_BR)
+        if (p->code[k].z.meta.category == ZYDIS_CATEGORY_COND_BR || p->code[k].z.meta.category == ZYDIS_CATEGORY_RET)
             break;
     }
     return life.dead;
@@ -725,9 +799,16 @@ uint32_t peet__foreign_dead_at(const struct peet__foreign_image *image, uint64_t
     return life.dead;
 }
 
-int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *p)
+int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile,
+    struct peet__foreign_plan *p)
 {
-    struct state s = {.plan = p, .norigins = 16};
+    enum { FEW_INSNS = BLOCK_INSNS + 8, FEW_PARTS = 12 };
+    struct state s = {.plan = p,
+        .norigins = 16,
+        .profile_of = profile,
+        .profile = profile ? profile(pc) : NULL,
+        .insns = profile ? PEET__FOREIGN_INSNS : FEW_INSNS,
+        .parts = profile ? PEET__FOREIGN_PARTS : FEW_PARTS};
     struct life life = {0, 0};
     int certain = 1; /* what comes next comes whatever happens: no conditional jump so far */
     p->image = image;
@@ -736,6 +817,7 @@ int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct
         s.origins[r] = (struct origin){(uint8_t)r, 0, 0, -1};
         s.sums[r] = (struct sum){(int16_t)r, 0};
     }
+    s.reached = s.most = s.profile ? s.profile->counts[0] : 1;
     for (; pc; pc = way_on(&s, image)) {
         begin_part(p, image, pc);
         analyse_part(&s, certain ? &life : NULL, pc);
@@ -745,6 +827,7 @@ int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct
         certain &= end == PEET__FOREIGN_GOTO || end == PEET__FOREIGN_CALL;
         if (p->parts[p->nparts - 1].ninsns == 0 && p->nparts > 1) { /* it cannot go on there after all */
             p->nparts--;
+            p->parts[p->nparts - 1].taken = p->parts[p->nparts - 1].returns = 0;
             break;
         }
     }

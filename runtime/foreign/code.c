@@ -9,11 +9,14 @@
  *     lea  n(T), T; mov T, cursor
  *     the instructions, each as it is; before some of them another register is recorded, into its word of the same
  *     record
+ *     where a call in the trace returns in it: the address on the stack is compared
  *     the way on: links, or a look in the table of places
  *     ways out of the middle:   what has been taken for blocks that do not come is given back; a link
  *     what is executed once:    where the ring is full, links that are not settled, return addresses
  *
  * What looks for a place in the tables leaves rcx and rdx in the spill words; the place found gets them back.
+ *
+ * A trace that has no profile yet counts how often it is executed, and how often each of its conditional jumps is taken.
  *
  * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.
  */
@@ -37,29 +40,38 @@ static void put_absolute(struct peet__foreign_code *c, unsigned opcode, unsigned
     peet__put32(c, (int32_t)place);
 }
 
-static void put_save(struct peet__foreign_code *c, unsigned reg, uint32_t place)
-{
-    put_absolute(c, 0x89, reg, place);
-}
-
-static void put_load(struct peet__foreign_code *c, unsigned reg, uint32_t place)
-{
-    put_absolute(c, 0x8b, reg, place);
-}
-
 /* op reg, disp(base) */
 static void put_memory(struct peet__foreign_code *c, unsigned opcode, unsigned reg, unsigned base, int32_t disp)
 {
     const int near = disp == (int8_t)disp;
     peet__put8(c, 0x48 | (reg >> 3) << 2 | base >> 3);
     peet__put8(c, opcode);
-    peet__put8(c, (near ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7));
-    if ((base & 7) == 4)
+    const int none = disp == 0 && (base & 7) != RBP;
+    peet__put8(c, (none ? 0 : near ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7));
+    if ((base & 7) == RSP)
         peet__put8(c, 0x24);
+    if (none)
+        return;
     if (near)
         peet__put8(c, (uint8_t)disp);
     else
         peet__put32(c, disp);
+}
+
+static void put_save(struct peet__foreign_code *c, unsigned reg, uint32_t place)
+{
+    put_absolute(c, 0x89, reg, place);
+}
+
+/* By way of the register itself, in as many bytes: Zen 5 hands a stored value on to such a load at once. If neither the store's
+ * address nor the load's has a register, that takes seven cycles. */
+static void put_load(struct peet__foreign_code *c, unsigned reg, uint32_t place)
+{
+    if (reg >> 3)
+        peet__put8(c, 0x41);
+    peet__put8(c, 0xb8 | (reg & 7)); /* mov $place, reg */
+    peet__put32(c, (int32_t)place);
+    put_memory(c, 0x8b, reg, reg, 0);
 }
 
 /* The displacement that ends here leads to what comes next. */
@@ -231,16 +243,26 @@ static void put_target(struct peet__foreign_code *c, const struct peet__foreign_
     }
 }
 
+/* @more: what the return takes from the stack behind the address */
+static void put_return(struct peet__foreign_code *c, unsigned more)
+{
+    put_spills(c);
+    PEET__PUT(c, "\x48\x8b\x14\x24"); /* mov (%rsp), %rdx */
+    PEET__PUT(c, "\x48\x8d\xa4\x24"); /* lea 8 + more(%rsp), %rsp */
+    peet__put32(c, (int32_t)(8 + more));
+    if (more)
+        put_look_jump(c);
+    else
+        put_look(c, PEET_FOREIGN_RETURNS, STATE(PEET_FOREIGN_MISS_RETURN));
+}
+
 /* The way on behind the last instruction, which is one of control. */
 static void put_end(struct peet__foreign_code *c, const struct peet__foreign_plan *plan)
 {
     const struct peet__foreign_part *const p = peet__foreign_last(plan);
     const struct peet__foreign_insn *last = plan->n ? &plan->code[plan->n - 1] : NULL;
     switch (p->end) {
-    case PEET__FOREIGN_BRANCH:
-        peet__put8(c, 0x0f);
-        peet__put8(c, 0x80 | (last->z.opcode & 0xf));
-        peet__put_link(c, p->target);
+    case PEET__FOREIGN_BRANCH: /* where it leads: see put_way_on() */
         put_jump_link(c, p->next);
         break;
     case PEET__FOREIGN_LOOP: /* the instruction over a jump */
@@ -264,19 +286,9 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
             peet__put_push(c, p->next);
         put_look_jump(c);
         break;
-    case PEET__FOREIGN_RET: {
-        const unsigned more =
-            last->length >= 3 && last->z.raw.imm[0].size == 16 ? (unsigned)last->z.raw.imm[0].value.u : 0;
-        put_spills(c);
-        PEET__PUT(c, "\x48\x8b\x14\x24"); /* mov (%rsp), %rdx */
-        PEET__PUT(c, "\x48\x8d\xa4\x24"); /* lea 8 + more(%rsp), %rsp */
-        peet__put32(c, (int32_t)(8 + more));
-        if (more)
-            put_look_jump(c);
-        else
-            put_look(c, PEET_FOREIGN_RETURNS, STATE(PEET_FOREIGN_MISS_RETURN));
+    case PEET__FOREIGN_RET:
+        put_return(c, last->length >= 3 && last->z.raw.imm[0].size == 16 ? (unsigned)last->z.raw.imm[0].value.u : 0);
         break;
-    }
     case PEET__FOREIGN_STOP:
         PEET__PUT(c, "\x0f\x0b");
         break;
@@ -378,6 +390,19 @@ static void put_slots(struct peet__foreign_code *c, const struct peet__foreign_p
         put_load(c, with, SPILL(0));
 }
 
+/* One more at a place within reach, by a register that is free. */
+static void put_count(struct peet__foreign_code *c, unsigned t, const uint64_t *count)
+{
+    for (int store = 0; store < 2; store++) {
+        peet__put8(c, 0x48 | (t >> 3) << 2);
+        peet__put8(c, store ? 0x89 : 0x8b);
+        peet__put8(c, 0x05 | (t & 7) << 3);
+        peet__put32(c, (int64_t)((uint64_t)count - ((uint64_t)c->at + 4)));
+        if (!store)
+            put_memory(c, 0x8d, t, t, 1);
+    }
+}
+
 static void put_record(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint64_t word)
 {
     uint32_t used = 1u << RSP;
@@ -414,45 +439,83 @@ static void put_record(struct peet__foreign_code *c, const struct peet__foreign_
             put_memory(c, 0x89, p->slots[k].reg, t, 8 * (int32_t)word_of(p, k));
     put_memory(c, 0x8d, t, t, 8 * (int32_t)p->words); /* lea */
     put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
+    if (p->counts)
+        put_count(c, t, p->counts);
     if (spilled)
         put_load(c, t, SPILL(0));
 }
 
-/* A jump out of the middle, behind one of the blocks. */
+/* A jump out of a trace, behind one of its blocks. */
 struct way_out {
-    uint8_t *behind;
+    uint8_t *behind[2];
     const struct peet__foreign_part *part;
 };
 
-/* From a block to the next one of the trace.  Returns: where a jump leads out, which is aimed later; NULL: none does */
-static uint8_t *put_way_on(struct peet__foreign_code *c, const struct peet__foreign_plan *p,
-    const struct peet__foreign_part *part)
+static uint8_t *put_branch(struct peet__foreign_code *c, unsigned condition)
 {
-    const struct peet__foreign_insn *last = &p->code[part->insn + part->ninsns - 1];
-    if (part->end == PEET__FOREIGN_CALL)
-        peet__put_push(c, part->next);
-    if (part->end != PEET__FOREIGN_BRANCH)
-        return NULL;
     peet__put8(c, 0x0f);
-    peet__put8(c, 0x80 | (last->z.opcode & 0xf));
+    peet__put8(c, 0x80 | condition);
     peet__put32(c, 0);
     return c->at;
 }
 
+/* From a block to the next one of the trace, and the jumps out of it, which are aimed later.  Returns: whether there are any */
+static int put_way_on(struct peet__foreign_code *c, const struct peet__foreign_plan *p,
+    const struct peet__foreign_part *part, struct way_out *out)
+{
+    const struct peet__foreign_insn *last = &p->code[part->insn + part->ninsns - 1];
+    *out = (struct way_out){.part = part};
+    if (part->end == PEET__FOREIGN_CALL && part != peet__foreign_last(p))
+        peet__put_push(c, part->next);
+    if (part->end == PEET__FOREIGN_BRANCH && part == peet__foreign_last(p) && !p->counts) {
+        peet__put8(c, 0x0f);
+        peet__put8(c, 0x80 | (last->z.opcode & 0xf));
+        peet__put_link(c, part->target);
+        return 0;
+    }
+    if (part->end == PEET__FOREIGN_BRANCH) {
+        out->behind[0] = put_branch(c, (last->z.opcode & 0xf) ^ part->taken);
+        return 1;
+    }
+    for (int high = 0; part->returns && high < 2; high++) {
+        PEET__PUT(c, "\x81\x7c\x24"); /* cmpl $half, 4 * high(%rsp); jne */
+        peet__put8(c, 4 * (unsigned)high);
+        peet__put32(c, (int32_t)(uint32_t)(part->target >> 32 * high));
+        out->behind[high] = put_branch(c, 5);
+    }
+    if (part->returns)
+        PEET__PUT(c, "\x48\x8d\x64\x24\x08"); /* lea 8(%rsp), %rsp */
+    return part->returns;
+}
+
 static void put_way_out(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct way_out *out)
 {
-    const uint32_t kept = out->part->words + 1 + out->part->nslots;
-    const uint32_t free = peet__foreign_dead_at(p->image, out->part->target) & ~(uint32_t)PEET__FOREIGN_FLAGS;
+    const struct peet__foreign_part *part = out->part;
+    const uint32_t kept = part->words + 1 + part->nslots;
+    const uint64_t *count = p->counts && part->end == PEET__FOREIGN_BRANCH ? &p->counts[1 + (part - p->parts)] : NULL;
+    const uint64_t to = part->taken ? part->next : part->target;
+    const uint32_t free = part->returns ? 0 : peet__foreign_dead_at(p->image, to) & ~(uint32_t)PEET__FOREIGN_FLAGS;
     const unsigned t = free ? (unsigned)__builtin_ctz(free) : RCX;
-    aim_here(c, out->behind);
-    if (!free)
-        put_save(c, t, SPILL(0));
-    put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
-    put_memory(c, 0x8d, t, t, -8 * (int32_t)(p->words - kept)); /* lea */
-    put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
-    if (!free)
-        put_load(c, t, SPILL(0));
-    put_jump_link(c, out->part->target);
+    for (int k = 0; k < 2; k++)
+        if (out->behind[k])
+            aim_here(c, out->behind[k]);
+    if (kept != p->words || count) {
+        if (!free)
+            put_save(c, t, SPILL(0));
+        if (kept != p->words) {
+            put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
+            put_memory(c, 0x8d, t, t, -8 * (int32_t)(p->words - kept)); /* lea */
+            put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
+        }
+        if (count)
+            put_count(c, t, count);
+        if (!free)
+            put_load(c, t, SPILL(0));
+    }
+    if (part->returns)
+        put_return(c, 0);
+    else
+        put_jump_link(c, to);
 }
 
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *p, uint64_t word)
@@ -470,10 +533,11 @@ void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan 
             if (k + 1 < part->insn + part->ninsns || !last_is_control(part))
                 peet__put_copy(c, &p->code[k]);
         }
-        if (m + 1 < p->nparts && (out[nout].behind = put_way_on(c, p, part)) != NULL)
-            out[nout++].part = part;
+        if (m + 1 == p->nparts)
+            put_slots(c, p, p->n);
+        if (p->n && put_way_on(c, p, part, &out[nout]))
+            nout++;
     }
-    put_slots(c, p, p->n);
     put_end(c, p);
     for (uint32_t k = 0; k < nout; k++)
         put_way_out(c, p, &out[k]);

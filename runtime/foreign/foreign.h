@@ -96,12 +96,16 @@ enum peet_foreign_kind { PEET_FOREIGN_JUMP, PEET_FOREIGN_RETURN };
  *  @link: of a direct jump, which may be made to go there itself next time; 0: none */
 typedef uint64_t peet_foreign_find(uint64_t target, enum peet_foreign_kind kind, uint64_t link);
 
+/** improve() - host's world, in the middle of translated code, at the check of a record's room: what is translated may be
+ * translated anew */
+typedef void peet_foreign_improve(void);
+
 /**
  * peet_rt_foreign_prepare() - map the fixed places; before the first resume
  * @out_world: offset of the word from the thread pointer that says in which world the thread is
  * Returns: 0, PEET_ENOMEM: a place is taken
  */
-int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world);
+int peet_rt_foreign_prepare(peet_foreign_find *find, peet_foreign_improve *improve, int64_t *out_world);
 /**
  * peet_rt_foreign_begin() - from now on contexts run in the subject's world
  * @is_foreign: whether code is foreign; what the runtime itself calls of it is not recorded

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is translated, and the way from one block to the other. */
+/*
+ * What is translated, and the way from one trace to the other.
+ *
+ * A trace is translated twice, as in Dynamo: when control comes to its first block, and again when it has been executed
+ * often.  The first one follows fall-throughs and counts; the second one follows what was counted.  Blocks, and with them
+ * all that is recorded, are the same: where a block ends depends on where it begins alone.
+ */
 #include "foreign/translate.h"
 
 #include <stdlib.h>
@@ -23,15 +29,21 @@ struct trace {
     uint16_t *offsets; /* of instructions in the code */
     uint32_t n;        /* of its blocks */
     struct peet_foreign_block *descs;
+    uint64_t links; /* direct jumps that lead here: the last one's number; 0: none */
+    struct peet__foreign_image *image;
+    struct peet__foreign_profile profile; /* counts NULL: has none */
 };
 
 static struct trace *traces;
 static struct trace **in_order; /* by number */
 static uint64_t ntraces, room;
+/* Those that may be made anew: numbers.  A trace that has been stays as it is, for its words, and for who is on his way
+ * through it; its first instruction becomes a jump to the new one. */
+static uint64_t *young, nyoung, young_room;
 
 struct link {
     uint8_t *site;
-    uint64_t target;
+    uint64_t target, next; /* next: of those that lead to the same trace */
 };
 static struct link *links;
 static uint64_t nlinks, links_room;
@@ -76,17 +88,24 @@ uint64_t peet__foreign_link(uint8_t *site, uint64_t target)
         links = l;
         links_room = more;
     }
-    links[nlinks++] = (struct link){site, target};
+    links[nlinks++] = (struct link){.site = site, .target = target};
     return nlinks;
 }
 
-static void settle(uint64_t number, const uint8_t *code)
+static void aim(uint8_t *site, const uint8_t *code)
 {
-    uint8_t *site = links[number - 1].site;
     const int64_t distance = code - (site + 4);
     const int32_t near = (int32_t)distance;
     if (near == distance)
         memcpy(site, &near, 4);
+}
+
+static void settle(uint64_t number, struct trace *t)
+{
+    struct link *const link = &links[number - 1];
+    link->next = t->links;
+    t->links = number;
+    aim(link->site, t->code);
 }
 
 /* ------------------------------------------------------------------------------------------------ blocks */
@@ -148,16 +167,49 @@ static void enter_returns(struct peet__foreign_image *image, const struct peet__
     }
 }
 
-static struct trace *translate(struct peet__foreign_image *image, uint64_t pc)
+/* Room for counters, within reach of the image's translations and in lines of their own.  NULL: none */
+static uint64_t *counters(struct peet__foreign_image *i, uint32_t n)
+{
+    if ((size_t)(i->cache_end - i->cache_at) < PEET__FOREIGN_CODE_BYTES + n * sizeof(uint64_t) + 4096)
+        return NULL;
+    i->cache_end -= n * sizeof(uint64_t);
+    return (uint64_t *)(uintptr_t)i->cache_end;
+}
+
+/* Its executions are counted.  Returns: whether they are */
+static int begin_profile(struct trace *t, struct peet__foreign_plan *p)
+{
+    if (nyoung == young_room) {
+        uint64_t *more = realloc(young, (2 * young_room + 1024) * sizeof *more);
+        if (!more)
+            return 0;
+        young = more;
+        young_room = 2 * young_room + 1024;
+    }
+    t->profile.parts = copy(p->parts, p->nparts, sizeof *p->parts);
+    t->profile.nparts = p->nparts;
+    t->profile.counts = t->profile.parts ? counters(t->image, 1 + p->nparts) : NULL;
+    p->counts = t->profile.counts;
+    if (p->counts)
+        young[nyoung++] = ntraces;
+    return p->counts != NULL;
+}
+
+/* @profile: of traces; NULL: this one is to make its own */
+static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile)
 {
     static struct peet__foreign_plan plan;
     struct trace *t = make_room() ? calloc(1, sizeof *t) : NULL;
-    if (!t || peet__foreign_analyse(image, pc, &plan))
+    if (!t || peet__foreign_analyse(image, pc, profile, &plan))
         return NULL;
+    t->image = image;
+    t->pc = pc;
+    plan.counts = NULL;
+    if (!profile && plan.n)
+        begin_profile(t, &plan);
     struct peet__foreign_code c = {.at = peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
     if (!c.at || !(t->descs = calloc(plan.nparts, sizeof *t->descs)))
         return NULL;
-    t->pc = pc;
     t->arrival = c.at;
     peet__put_arrival(&c);
     t->code = c.at;
@@ -171,10 +223,55 @@ static struct trace *translate(struct peet__foreign_image *image, uint64_t pc)
     t->end = image->cache_at = c.at;
     t->offsets = copy(plan.offsets, plan.n, sizeof *plan.offsets);
     in_order[ntraces++] = t;
-    HASH_ADD(hh, traces, pc, sizeof t->pc, t);
     enter_returns(image, &plan);
     peet__foreign_counts.blocks += plan.nparts;
     return t;
+}
+
+/* -------------------------------------------------------------------------------------------- made anew */
+
+static const struct peet__foreign_profile *profile_of(uint64_t pc)
+{
+    struct trace *t;
+    HASH_FIND(hh, traces, &pc, sizeof pc, t);
+    return t && t->profile.counts ? &t->profile : NULL;
+}
+
+static void make_anew(struct trace *old)
+{
+    enum { JUMP_BYTES = 5 };
+    struct trace *t = translate(old->image, old->pc, profile_of), *replaced = NULL;
+    if (!t)
+        return;
+    peet__foreign_counts.anew++;
+    t->profile = old->profile;
+    HASH_REPLACE(hh, traces, pc, sizeof t->pc, t, replaced);
+    for (uint64_t k = old->links, next; k; k = next) {
+        next = links[k - 1].next;
+        settle(k, t);
+    }
+    for (uint32_t table = PEET_FOREIGN_JUMPS; table < PEET_FOREIGN_END; table += PEET_FOREIGN_TABLE_BYTES) {
+        struct peet_foreign_place *const place = (struct peet_foreign_place *)(uintptr_t)table + (t->pc & 0xffff);
+        if (place->code == (uint64_t)old->arrival)
+            place->code = (uint64_t)t->arrival;
+    }
+    *old->code = 0xe9;
+    aim(old->code + JUMP_BYTES - 4, t->code);
+}
+
+void peet__foreign_improve(void)
+{
+    enum { OFTEN = 64 };
+    uint64_t kept = 0;
+    const uint64_t n = nyoung;
+    for (uint64_t k = 0; k < n; k++) {
+        struct trace *const t = in_order[young[k]];
+        if (t->profile.counts[0] < OFTEN)
+            young[kept++] = young[k];
+        else
+            make_anew(t);
+    }
+    nyoung = kept;
 }
 
 /* A jump to code that is not foreign, or cannot be translated. */
@@ -206,17 +303,19 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
     const uint64_t target = peet_rt_foreign_instead(asked);
     struct peet__foreign_image *image = peet__foreign_image_of(target);
     struct peet__foreign_function *f = image ? peet__foreign_function_of(image, target) : NULL;
+    enum { SOMETIMES = 64 };
     struct trace *b = NULL;
     uint64_t code;
-    peet__foreign_counts.misses++;
+    if (++peet__foreign_counts.misses % SOMETIMES == 0)
+        peet__foreign_improve();
     if (f) {
         HASH_FIND(hh, traces, &target, sizeof target, b);
-        if (!b)
-            b = translate(image, target);
+        if (!b && (b = translate(image, target, NULL)) != NULL)
+            HASH_ADD(hh, traces, pc, sizeof b->pc, b);
     }
     code = b ? (uint64_t)b->arrival : native(target, kind);
     if (b && link)
-        settle(link, b->code);
+        settle(link, b);
     else if (!link)
         remember(kind, asked, code);
     return code;
@@ -277,7 +376,7 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error)
     int err = peet__foreign_images_find(recorded, error);
     if (!err)
         err = peet__foreign_images_add_allocator(error);
-    if (!err && (err = peet_rt_foreign_prepare(find, &peet__foreign_world_offset)) != 0)
+    if (!err && (err = peet_rt_foreign_prepare(find, peet__foreign_improve, &peet__foreign_world_offset)) != 0)
         peet_error_set(error, err, "foreign=record: the memory from 0x%x on is taken", PEET_FOREIGN_LOW);
     for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next) {
         if (open_text(i) || !peet__foreign_room(i, 64))

@@ -63,11 +63,12 @@ int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
 /* --------------------------------------------------------------------------------------------- analyse.c */
 
 enum {
-    PEET__FOREIGN_INSNS = 48,
-    PEET__FOREIGN_PARTS = 12,
+    PEET__FOREIGN_INSNS = 96, /* of a trace that has a profile; of others fewer */
+    PEET__FOREIGN_PARTS = 24,
+    PEET__FOREIGN_CALLS = 8, /* in a trace, whose returns it follows */
     PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8,
     PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
-    PEET__FOREIGN_SLOTS = 96,
+    PEET__FOREIGN_SLOTS = 160,
     PEET__FOREIGN_REGS = 24 * PEET__FOREIGN_INSNS
 };
 
@@ -106,11 +107,22 @@ struct peet__foreign_part {
     uint32_t insn, ref, value; /* the first */
     uint32_t ninsns, nrefs, nvalues, nslots;
     uint32_t words; /* of the record before its own */
+    /* the trace goes on where its conditional jump leads, not behind it; where its return leads, which is checked */
+    uint8_t taken, returns;
 };
 
-/** A trace while it is being translated: blocks that follow each other unless a conditional jump is taken, by falling
- * through, by direct jumps and by calls.  One piece of the record is reserved for all of them; who leaves early gives
- * back the rest. */
+/** How often blocks of a trace without a profile were executed. */
+struct peet__foreign_profile {
+    uint64_t *counts; /* [0]: the trace; [1 + k]: its block k's conditional jump was taken, so that it was left */
+    const struct peet__foreign_part *parts;
+    uint32_t nparts;
+};
+/** The profile of what begins at pc; NULL: none */
+typedef const struct peet__foreign_profile *peet__foreign_profile_of(uint64_t pc);
+
+/** A trace while it is being translated: blocks that follow each other by direct jumps, by calls and their returns, and by
+ * conditional jumps: by falling through, or as they mostly go if there is a profile.  One piece of the record is reserved
+ * for all of them; who leaves early gives back the rest. */
 struct peet__foreign_plan {
     struct peet__foreign_image *image;
     struct peet__foreign_part parts[PEET__FOREIGN_PARTS];
@@ -126,6 +138,7 @@ struct peet__foreign_plan {
     uint16_t offsets[PEET__FOREIGN_INSNS]; /* where the code of each is behind the begin of the block's */
     int dead;                              /* a general register that holds nothing at the beginning; -1: none */
     int flags_free;                        /* the flags hold nothing there */
+    uint64_t *counts;                      /* of the profile that its executions make; NULL: none */
 };
 /** Its last block. */
 static inline const struct peet__foreign_part *peet__foreign_last(const struct peet__foreign_plan *p)
@@ -133,8 +146,9 @@ static inline const struct peet__foreign_part *peet__foreign_last(const struct p
     return &p->parts[p->nparts - 1];
 }
 
-/** What trace begins at pc?  Returns: 0 */
-int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *out);
+/** What trace begins at pc?  @profile: how often its blocks were executed; NULL: that is not known.  Returns: 0 */
+int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile,
+    struct peet__foreign_plan *out);
 enum { PEET__FOREIGN_FLAGS = 1 << 16 };
 /** General registers, but the stack pointer, and flags that hold nothing before an instruction of a trace. */
 uint32_t peet__foreign_dead(const struct peet__foreign_plan *plan, uint32_t insn);
@@ -206,7 +220,7 @@ void peet__put_cold(struct peet__foreign_code *c);
 void peet__put_arrival(struct peet__foreign_code *c);
 /** The trace's code, behind its arrival.  Room must be there.  @word: of its first block */
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *plan, uint64_t word);
-enum { PEET__FOREIGN_CODE_BYTES = 16 << 10 };
+enum { PEET__FOREIGN_CODE_BYTES = 32 << 10 };
 
 /* ------------------------------------------------------------------------------------------- translate.c */
 
@@ -214,6 +228,8 @@ enum { PEET__FOREIGN_CODE_BYTES = 16 << 10 };
 extern int64_t peet__foreign_world_offset;
 /** Room for that much code within reach of the image; NULL: none */
 uint8_t *peet__foreign_room(struct peet__foreign_image *image, size_t bytes);
+/** Traces that have been executed often are made anew, as their profiles say. */
+void peet__foreign_improve(void);
 /** A number for a direct jump: the rel32 at `site`. */
 uint64_t peet__foreign_link(uint8_t *site, uint64_t target);
 
@@ -224,7 +240,7 @@ int peet__foreign_enter_at(struct peet__foreign_image *image, uint64_t pc);
 /** All functions of an image. */
 void peet__foreign_enter_functions(struct peet__foreign_image *image);
 struct peet__foreign_counts {
-    uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses;
+    uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses, anew;
 };
 extern struct peet__foreign_counts peet__foreign_counts;
 

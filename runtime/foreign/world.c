@@ -37,12 +37,13 @@ int peet__foreign_on;
 
 static struct {
     peet_foreign_find *find;
+    peet_foreign_improve *improve;
     int (*is_foreign)(uint64_t pc);
     int (*is_translated)(uint64_t pc);
     uint8_t *thunks, *at;
 } foreign;
 
-PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world)
+PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, peet_foreign_improve *improve, int64_t *out_world)
 {
     const size_t bytes = PEET_FOREIGN_END - PEET_FOREIGN_LOW;
     void *low = mmap((void *)(uintptr_t)PEET_FOREIGN_LOW, bytes, PROT_READ | PROT_WRITE,
@@ -53,6 +54,7 @@ PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world)
     if (stack == MAP_FAILED)
         return PEET_ENOMEM;
     foreign.find = find;
+    foreign.improve = improve;
     peet__foreign_state->stack = (uint64_t)(stack + STACK_BYTES);
     peet__foreign_state->miss_jump = (uint64_t)peet__foreign_miss_jump;
     peet__foreign_state->miss_return = (uint64_t)peet__foreign_miss_return;
@@ -254,6 +256,9 @@ void peet__stub_foreign_yield(uint64_t *frame)
     }
     struct peet_ctx *ctx = rt->current;
     uint64_t *outer = ctx->stub_frame;
+    struct peet__visit visit = peet__visit_begin();
+    foreign.improve();
+    peet__visit_end(visit);
     ctx->stub_frame = frame;
     if (peet__ctl->concurrent)
         peet__yield_whole();

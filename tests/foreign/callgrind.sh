@@ -23,4 +23,5 @@ for pair in $several; do
     same $program.printed plain.printed
     echo "$program:"
     must "$compare" --tolerate=${pair#*:} $program.out/stats.json --callgrind callgrind.$program
+    [ "$(value $program.out/stats.json foreign.translated_anew)" -gt 0 ] || fail "$program: nothing was executed often enough to be translated anew"
 done

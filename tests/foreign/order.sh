@@ -14,6 +14,7 @@ for program in $several; do
     must "$peet" run -q --foreign=record --roi=only --observe ./order.so,to=$program.order -d out -- ./$program 1 >$program.printed
     echo "$program:"
     must "$compare" --order $program.order --step measured ./$program 1
+    [ "$(value out/stats.json foreign.translated_anew)" -gt 0 ] || fail "$program: nothing was executed often enough to be translated anew"
 done
 # It finds what is wrong: an instruction that is missing.
 sed 1000d $program.order >wrong.order
