@@ -110,12 +110,20 @@ static int all_take_back(const struct peet_map *map)
     return 1;
 }
 
+void peet__map_changes_data(struct peet_map *map)
+{
+    if (map->settles_data)
+        peet__map_settle_ahead(map);
+}
+
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
 {
     if (map->ncores < 2 || !all_take_back(map) || map->supposed || !map->direct->ahead || !map->ops->undo ||
         !peet_program_direct_commits(program))
         return;
     map->runs_ahead = 1;
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        map->settles_data |= (map->block_observers[i]->module->needs & PEET_NEEDS_DATA) != 0;
     for (unsigned hw = 0; hw < map->ncores; hw++)
         map->cores[hw].window_cycles = 1ull << 40;
     peet_program_direct_host(program, machine_goes_back, map);

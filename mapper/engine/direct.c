@@ -28,10 +28,9 @@ int peet_map_direct(const struct peet_map *map)
 }
 
 /** The clock at a time of the run: for machines that cannot tell, when the run began. */
-static uint64_t clock_at(const struct peet_map *map, uint64_t time)
+static uint64_t clock_at(const struct peet_map *map, unsigned hw, uint64_t time)
 {
-    return map->direct->clock ? map->direct->clock(map->machine->self, map->current, time)
-                              : map->cores[map->current].clock;
+    return map->direct->clock ? map->direct->clock(map->machine->self, hw, time) : map->cores[hw].clock;
 }
 
 /** Requests that a context which is alone need not wait for (threadlib/sole.c). */
@@ -70,7 +69,7 @@ static int noted(void *host, const struct peet_direct_run *run, uint32_t type, u
 
     if (map->live != 1 || c->interrupted || !quiet(type, nargs))
         return 0;
-    core->clock = clock_at(map, run->time);
+    core->clock = clock_at(map, map->current, run->time);
     peet__map_observe_abstract(map, map->current, &event);
     peet__map_take_effect(map, core, &event, core->clock);
     core->clock = began;
@@ -112,16 +111,16 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
 
     shown.context = map->cores[map->current].context->number;
     map->direct->event(map->machine->self, map->current, run, &shown);
-    peet__map_observe_block(map, map->current, &shown, map->nblock_observers ? clock_at(map, began) : 0);
+    peet__map_observe_block(map, map->current, &shown, map->nblock_observers ? clock_at(map, map->current, began) : 0);
 }
 
-/** What the machine has taken already, turns of a loop or a range operation: observers see it, the code counts it for
- * us. */
+/** What the machine has taken already, as a rule turns of a loop or a range operation: observers see it, the code counts
+ * it for us. */
 static void shown(void *arg, const struct peet_direct_run *run, const struct peet_block_event *event,
     uint32_t observers)
 {
     struct peet_map *map = arg;
-    const uint64_t now = clock_at(map, run->began);
+    const uint64_t now = clock_at(map, run->hw, run->began);
     uint64_t all;
 
     for (unsigned i = 0; i < map->nblock_observers; i++) {
@@ -130,9 +129,9 @@ static void shown(void *arg, const struct peet_direct_run *run, const struct pee
         if (!(observers >> i & 1))
             continue;
         if (event->strides)
-            m->module->loop(m->self, map->current, event, now, UINT64_MAX, &all);
+            m->module->loop(m->self, run->hw, event, now, UINT64_MAX, &all);
         else
-            m->module->block(m->self, map->current, event, now);
+            m->module->block(m->self, run->hw, event, now);
     }
 }
 

@@ -295,6 +295,9 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
 
 void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)
 {
+    if (event->type == PEET_ABSTRACT_CONTEXT_START || event->type == PEET_ABSTRACT_CONTEXT_EXIT ||
+        event->type == PEET_ABSTRACT_ROI_BEGIN)
+        peet__map_changes_data(map);
     for (unsigned i = 0; i < map->nobservers; i++) {
         struct peet_map_module *m = map->observers[i];
 

@@ -175,6 +175,7 @@ static int request(struct peet_map *map, struct peet_map_core *core, struct peet
     switch (out->abstract.type) {
     case PEET_ABSTRACT_ALLOC:
     case PEET_ABSTRACT_FREE:
+        peet__map_changes_data(map);
         peet__map_data_begin(map, &out->abstract);
         return map->error.code ? map->error.code : PEET_EVENT_ABSTRACT;
     case PEET_ABSTRACT_NONE:

@@ -226,6 +226,7 @@ struct peet_map {
     uint64_t until;                   /* the limit of the hardware context that acts; 0: block by block */
     uint64_t acting;                  /* its clock when it began what it does */
     uint8_t runs_ahead, going_back;   /* ahead.c */
+    uint8_t settles_data;             /* somebody who looks on asks what lies at an address */
     struct peet_program *program;     /* with `direct`: whose machine code that is */
     uint64_t direct_instructions;     /* just now */
 
@@ -438,6 +439,8 @@ void peet__map_ahead_init(struct peet_map *map, struct peet_program *program);
 struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw);
 /** What hardware contexts have done after the present moment is undone, for all of them are looked at. */
 void peet__map_settle_ahead(struct peet_map *map);
+/** What lies at an address changes: with observers that ask, no other hardware context is ahead of that. */
+void peet__map_changes_data(struct peet_map *map);
 
 /* ---- suppose.c */
 int peet__suppose_new(struct peet_map *map, struct peet_error *error);

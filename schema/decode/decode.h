@@ -101,7 +101,8 @@ void peet_decode_state_until(uint64_t *words, const struct peet_decode_state *la
  * stands for those */
 uint64_t peet_decode_loop_value(const struct peet_decode_state *state);
 /** peet_decode_undo() - back to the last checkpoint of a run of ahead(); the words are still there
- *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE */
+ *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE, or observers
+ * with guards are told at the commit; NULL for iterations of a loop */
 typedef void peet_decode_undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times);
 void peet_decode_undo(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end,
     peet_decode_undone *fn, void *arg);

@@ -185,12 +185,19 @@ static int32_t tail_at(const struct place *p, const uint64_t *end)
         : -1;
 }
 
+/* Room for a block's values that is not that of the event whose machine makes this context roll back just now. */
+static uint64_t *other_values(const struct peet_decode_state *s)
+{
+    return s->program->values + s->program->values_capacity + 1;
+}
+
 void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn,
     void *arg)
 {
     const struct place stop = place_of(s, *cursor);
     const int32_t stop_tail = tail_at(&stop, end);
     /* Code that is left before the first block of a function has gone to the function already. */
+    const int want = s->program->direct->holds;
     const int says_where = stop.at != end && !PEET_RAW_IS_PLAIN(*stop.at) && !PEET_RAW_IS_ABSTRACT(*stop.at);
     const uint64_t *at = s->checkpoint.at;
     struct peet_block_event event;
@@ -226,9 +233,10 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
             at += 2;
             continue;
         }
-        if (peet__decode_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) <= 0)
+        const int is_iteration = s->loop_left != 0;
+        if (peet__decode_block(s, &at, end, want, 0, other_values(s), &event, &is_abstract, NULL) <= 0)
             break; /* never */
-        fn(arg, event.block, event.values, 1);
+        fn(arg, event.block, is_iteration ? NULL : event.values, 1);
     }
     set_place(s, &s->checkpoint);
     *cursor = s->checkpoint.at;
@@ -252,7 +260,9 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
 {
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
+    struct peet__direct *const direct = s->program->direct;
     uint64_t values[ITERATION_VALUES], n, began;
+    uint32_t watchers;
     if (run->table->iterations == NULL || c->strides == NULL || c->nvalues > ITERATION_VALUES ||
         !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
         return 0;
@@ -262,19 +272,19 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
     began = run->time;
     n = run->table->iterations(run, block, values, c->strides, s->loop_left);
     peet__direct_count_ahead(run, s->function, (uint32_t)s->last, began, n);
+    watchers = peet__direct_watchers_of(direct, s->function->direct, (uint32_t)s->last);
     for (uint32_t k = 0; k < c->nupdates; k++)
         s->regs[c->updates[k].reg] += c->steps[k].disp * n;
     s->loop_left -= n;
     s->tail = s->loop_left == 0 ? c->tail : -1;
     run->instructions += block->ninsns * n;
-    *peet__direct_taken(s->function->direct, (uint32_t)s->last) += n;
+    if (watchers != 0 && n != 0) { /* such iterations are not among those that `taken` of a watch says */
+        peet__direct_hold_loop(run, block, values, c->strides, n, began, watchers);
+        s->function->direct->told[s->last] -= n;
+    } else {
+        *peet__direct_taken(s->function->direct, (uint32_t)s->last) += n;
+    }
     return n;
-}
-
-/* Room for a block's values that is not that of the event whose machine makes this context roll back just now. */
-static uint64_t *other_values(const struct peet_decode_state *s)
-{
-    return s->program->values + s->program->values_capacity + 1;
 }
 
 /* A block without machine code, as a loop of one iteration.  Returns: whether the machine has taken it */
@@ -286,16 +296,19 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     uint64_t regs[PEET__SLOT];
     const uint64_t began = run->time;
     struct peet_block_event event;
-    int is_abstract = 0;
+    int is_abstract = 0, how;
     if (run->table->iterations == NULL || s->function == NULL)
         return 0;
+    run->began = began;
     peet__copy_regs(regs, s->regs);
     if (peet__decode_block(s, cursor, end, 1, 0, other_values(s), &event, &is_abstract, NULL) > 0 &&
         s->function->direct != NULL && event.block->flags & PEET_BLOCK_SIMPLE &&
         event.block->nvalues <= ITERATION_VALUES &&
         peet__direct_counts_ahead(run, s->function, event.block->index, event.values) &&
+        (how = peet__direct_passes(run, s->function, event.block->index, event.values)) != 0 &&
         run->table->iterations(run, event.block, event.values, strides, 1) != 0) {
         peet__direct_count_ahead(run, s->function, event.block->index, began, 1);
+        peet__direct_passed(run, s->function, event.block->index, event.values, how);
         run->instructions += event.block->ninsns;
         ++*peet__direct_taken(s->function->direct, event.block->index);
         return 1;

@@ -154,8 +154,12 @@ static void commit(const struct peet__direct *d, struct peet__direct_hw *h)
 
 void peet_program_direct_commit(struct peet_program *p, unsigned hw)
 {
-    if (p->direct->nhws != 0)
-        commit(p->direct, &p->direct->hws[hw]);
+    struct peet__direct *const d = p->direct;
+    if (d->nhws == 0)
+        return;
+    if (d->holds)
+        peet__direct_commit_held(d, hw);
+    commit(d, &d->hws[hw]);
 }
 
 void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cycles)
@@ -182,6 +186,7 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
 void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
+    peet__direct_hold_begin(d, run);
     if (!d->tells)
         return;
     commit(d, h);
@@ -196,8 +201,6 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
     run->previous = NULL;
     h->clock = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
     h->ahead = run->runs_ahead && d->commits;
-    run->alone = d->nobservers == 1 && !h->ahead ? sums_of(d, 0) : NULL;
-    run->clock = h->clock;
     h->at_once = 0;
     h->checkpoint = NULL;
     for (uint32_t o = 0; o < d->nobservers; o++)
@@ -214,6 +217,8 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
     peet__direct_report(run);
+    if (d->holds)
+        peet__direct_tell_held(d, run, is_final);
     if (!d->tells)
         return;
     if (is_final)
@@ -236,6 +241,8 @@ void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run
     uint32_t index)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
+    if (d->holds && f == NULL) /* else other() sees to it */
+        peet__direct_tell_held(d, run, 1);
     if (!h->ahead)
         return;
     commit(d, h);
@@ -254,6 +261,8 @@ void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run
 
 void peet__direct_undone(struct peet__direct *d, struct peet__direct_hw *h)
 {
+    if (d->holds)
+        peet__direct_drop_held(d, h->hw);
     if (!h->ahead)
         return;
     while (h->nwaits != 0) {
@@ -278,7 +287,7 @@ struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *d, const s
 int peet__direct_defers(const struct peet_direct_run *run)
 {
     const struct peet__direct *const d = peet__direct_of(run);
-    return d->nhws != 0 && d->hws[run->hw].ahead;
+    return d->nhws != 0 && (d->hws[run->hw].ahead || (d->holds && run->runs_ahead));
 }
 
 /* ------------------------------------------------------------------------------------------ showing */
@@ -306,15 +315,8 @@ static int is_unsettled(const struct peet__direct *d, struct peet_direct_watch *
     return unsettled != 0;
 }
 
-/* The list may have an entry more. */
-static void end_if_full(struct peet_direct_run *run, const struct peet__direct_hw *h)
-{
-    if (h->nentries >= ENTRIES)
-        run->limit = 0;
-}
-
-/* Observers are shown something, for whom these are the block's watches.  @final: it will not be undone */
-static void show_and_report(struct peet_direct_run *run, struct peet__direct *d,
+/* Several look on, or it may be undone, or something is to be reported after that.  @final: it will not be undone */
+static __attribute__((noinline)) int show_and_report(struct peet_direct_run *run, struct peet__direct *d,
     struct peet_direct_watch *const *watches, const struct said *e, int is_final)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
@@ -324,46 +326,39 @@ static void show_and_report(struct peet_direct_run *run, struct peet__direct *d,
             peet__direct_counted_of(watches[o])->sums->stop = 0;
     if (is_unsettled(d, watches))
         peet__direct_report(run);
-    end_if_full(run, h);
+    if (h->nentries < ENTRIES)
+        return 0;
+    run->limit = 0; /* the list is full */
+    return 1;
 }
 
-/* Several look on, or it may be undone, or something is to be reported after that. */
-static __attribute__((noinline)) void show_slowly(struct peet_direct_run *run,
-    const struct peet__direct_counted_site *site, uint64_t iterations)
+int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
 {
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__direct_hw *const h = d->live;
-    const int at_once = h->at_once;
-    h->at_once = 0;
-    show_and_report(run, d, site->watches,
-        &(struct said){.kind = SHOWN,
-            .block = site->event.block,
-            .watches = site->watches,
-            .previous = run->previous,
-            .strides = site->event.strides,
-            .iterations = iterations,
-            .now = h->clock + (run->began >> d->table.clock_shift),
-            .context = run->context},
-        !h->ahead || at_once);
-}
-
-void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
-{
-    struct peet__direct *const d = peet__direct_of(run);
-    const struct peet__direct_hw *const h = d->live;
+    const uint64_t now = h->clock + (run->began >> d->table.clock_shift);
     const uint32_t *const unreported = d->table.unreported;
-    struct peet_direct_counted *const only = site->only;
-    if (__builtin_expect(only == NULL || h->ahead || (unreported != NULL && *unreported != 0) ||
-                only->sums->unsettled != 0,
+    if (__builtin_expect(h->ahead || site->only == NULL || (unreported != NULL && *unreported != 0) ||
+                site->only->sums->unsettled != 0,
             0)) {
-        show_slowly(run, site, iterations);
-        return;
+        const int at_once = h->at_once;
+        h->at_once = 0;
+        return show_and_report(run, d, site->watches,
+            &(struct said){.kind = SHOWN,
+                .block = site->event.block,
+                .watches = site->watches,
+                .previous = run->previous,
+                .strides = site->event.strides,
+                .iterations = iterations,
+                .now = now,
+                .context = run->context},
+            !h->ahead || at_once);
     }
     site->event.context = run->context;
     site->event.turns = iterations;
-    only->sums->stop = 0;
-    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous,
-        h->clock + (run->began >> d->table.clock_shift), only->sums->of);
+    site->only->sums->stop = 0;
+    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous, now, site->only->sums->of);
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------ what blocks wait */
@@ -441,7 +436,7 @@ int peet__direct_counts_ahead(struct peet_direct_run *run, struct peet__function
 {
     struct peet__direct *const d = peet__direct_of(run);
     struct peet_direct_block request;
-    if (!d->tells)
+    if (d->nobservers == 0)
         return 1;
     if (!f->direct->asked[index] &&
         (d->ops->block(d->self, &f->blocks[index], values, &request) != 0 ||
@@ -497,43 +492,6 @@ void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function
     waited(d, h, watches, (run->time >> shift) - (began >> shift), executions, run->final != 0);
 }
 
-void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_range *r, const uint64_t *values,
-    uint64_t elements)
-{
-    struct peet__direct *const d = peet__direct_of(run);
-    struct peet__direct_hw *const h = &d->hws[run->hw];
-    const uint64_t began = run->began;
-    const uint32_t shift = d->table.clock_shift;
-    if (is_unsettled(d, r->watches)) /* older reports go out first */
-        peet__direct_report(run);
-    if (run->alone != NULL)
-        d->observers[0].ops->shown(d->observers[0].self, run->hw,
-            &(struct peet_block_event){.block = r->block, .context = run->context, .turns = 1}, run->previous,
-            h->clock + (began >> shift), run->alone->of);
-    else
-        say(d, h,
-            &(struct said){.kind = SHOWN,
-                .block = r->block,
-                .watches = r->watches,
-                .previous = run->previous,
-                .iterations = 1,
-                .now = h->clock + (began >> shift),
-                .context = run->context},
-            h->ahead);
-    if (values != NULL)
-        d->table.range(run, r->block, values);
-    end_if_full(run, h);
-    for (uint32_t o = 0; o < d->nobservers; o++) {
-        struct peet_direct_counted *const c = peet__direct_counted_of(r->watches[o]);
-        for (uint32_t k = 0; k < PEET_DIRECT_SUMS; k++)
-            c->sums->of[k] += c->adds[k] + elements * c->element_adds[k];
-        c->elements += elements;
-        c->sums->stop = 1;
-    }
-    run->previous = r->block;
-    waited(d, h, r->watches, (run->time >> shift) - (began >> shift), 0, 0);
-}
-
 static void wrap(struct peet__direct *d)
 {
     d->machine.other = d->table.other;
@@ -564,11 +522,12 @@ int peet_program_direct_commits(const struct peet_program *p)
 int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_reports)
 {
     struct peet__direct *const d = p->direct;
-    int guards = 0;
+    int guards = 0, err;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_observer *const ops = d->observers[o].ops;
         d->tells |= ops->begins != NULL || ops->shown != NULL || ops->ends != NULL || ops->settled != NULL;
         d->commits |= ops->at_commit;
+        d->holds |= n > 1 && ops->at_commit && ops->moved != NULL;
         guards |= ops->undone == NULL && !ops->at_commit;
     }
     d->commits &= d->table.whole_cycles;
@@ -578,6 +537,10 @@ int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_
         d->table.other = other_is_shown;
     if (d->nobservers == 0)
         return 0;
+    if (d->holds)
+        peet__direct_hold_wrap(d);
+    if ((err = peet__direct_hold_init(d, n)) != 0)
+        return err;
     if ((d->hws = calloc(n, sizeof *d->hws)) == NULL)
         return PEET_ENOMEM;
     d->nhws = n;

@@ -28,6 +28,7 @@ static void free_direct(struct peet_program *p)
     peet__direct_trees_free(p->direct);
 #endif
     peet__direct_commit_free(p->direct);
+    peet__direct_hold_free(p->direct);
     free(p->direct);
     p->direct = NULL;
 }
@@ -166,8 +167,10 @@ static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, i
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
-    peet__direct_see(m, index, w->d.nlooks != 0, tail);
+    peet__direct_see(m, w, tail);
     peet__direct_emit_probes(m, w, tail);
+    if (!m->direct->table.logged || w->d.nlooks == 0)
+        peet__direct_see_marks(m, w);
     peet__direct_count(m, index, 0, w->d.nlooks != 0, w->d.time);
     peet__direct_tally(m, index);
     if (m->direct->table.logged) {
@@ -389,6 +392,9 @@ static void emit_stubs(struct emitter *m)
             peet__direct_emit_ask(m, c);
             jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
             break;
+        case STUB_MARK:
+            peet__direct_emit_mark(m, c);
+            continue;
         case STUB_SHOW:
         case STUB_REPORT:
             peet__direct_emit_show(m, c);
@@ -466,7 +472,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         /* addresses once more for other() */
         n += BLOCK_EXTRA_BYTES + (2 * probes + c->nupdates) * VALUE_BYTES + probes * PROBE_BYTES;
         if (nobservers != 0)
-            n += LOOP_BYTES + (probes + c->nvalues * (size_t)nobservers) * VALUE_BYTES +
+            n += LOOP_BYTES + (probes + c->nvalues * ((size_t)nobservers + 1)) * VALUE_BYTES +
                 nobservers * (WATCH_BYTES + COUNT_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
@@ -527,7 +533,7 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss,
     m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask,
-    m->show = c->run + pre.show, m->report = c->run + pre.report;
+    m->mark = c->run + pre.mark, m->show = c->run + pre.show, m->report = c->run + pre.report;
     compiled->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     compiled->leave = m->leave;
     compiled->write = c->write;

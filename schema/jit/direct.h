@@ -88,10 +88,6 @@ static inline uint32_t peet__direct_sync_index(uint64_t pc)
 struct peet__direct_range {
     const struct peet_block *block;
     uint64_t times, elements;
-    /* with observers: */
-    uint64_t counted; /* so many of `times` were counted for them */
-    struct peet_direct_watch *watches[PEET__DIRECT_OBSERVERS];
-    uint8_t asked, counts; /* they were asked; and all of them count */
     /* table.range_looks: */
     uint64_t time;         /* of its instructions */
     uint64_t masks[2];     /* what has to be right in a key: the bits that are not in `either` of a probe */
@@ -103,14 +99,14 @@ struct peet__direct_range {
 enum peet__range_kind { PEET__RANGE_UNKNOWN, PEET__RANGE_ONE, PEET__RANGE_TWO };
 enum { PEET__DIRECT_RANGES = PEET_SYNTHETIC_MORE + PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
 
-/** Where code asks an observer: a guard that does not hold; NO_GUARD: an execution that is due. */
+/** Where code asks an observer: a guard that does not hold; NO_GUARD: an execution that is due.  Or where it says that a
+ * value has a mark. */
 struct peet__direct_site {
     const struct peet_direct_observer *ops;
     void *self;
     const struct peet_block *block;
     struct peet_direct_watch *watch;
     uint32_t guard;
-    int is_marked; /* the guard holds, but its value has a mark */
 };
 enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
 
@@ -132,6 +128,9 @@ struct peet__direct {
     uint8_t commits; /* and may be told when it is final */
     uint32_t nhws;
     struct peet__direct_hw *hws, *live; /* with observers: by hardware context; whose sums are counted now */
+    struct peet__direct_held *held;     /* held.c: by hardware context */
+    uint8_t holds;                      /* some observer with guards is told at the commit */
+    int (*held_other)(struct peet_direct_run *run, uint32_t block_id); /* then: the table's other() */
     struct {
         int (*other)(struct peet_direct_run *run, uint32_t block_id);
         struct peet_direct_miss (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
@@ -161,14 +160,48 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
 /** A block with code came as an event: new code is made if that was because of a watch that is over. */
 void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
 
-/** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event
- */
-int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
+/** watch.c: code asks; run->values are the block's.  Returns: 0, or -1: the block is to come as an event */
+int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site);
+/** Which observers have a watch of the block that is none of a counted block?  A bit each. */
+uint32_t peet__direct_watchers_of(const struct peet__direct *direct, const struct peet__direct_function *compiled,
+    uint32_t index);
+
+/* held.c */
+/** peet__direct_hold_init() - for so many hardware contexts.  Returns: 0, or PEET_ENOMEM */
+int peet__direct_hold_init(struct peet__direct *direct, unsigned n);
+/** peet__direct_hold_wrap() - after all else that wraps the table's other() */
+void peet__direct_hold_wrap(struct peet__direct *direct);
+void peet__direct_hold_free(struct peet__direct *direct);
+/** peet__direct_hold_begin() - a run begins: run->values are set */
+void peet__direct_hold_begin(struct peet__direct *direct, struct peet_direct_run *run);
+/** peet__direct_mark() - for the code: a block whose values have marks has hit; run->values are its */
+void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_site *site);
+/** peet__direct_hold_loop() - so many iterations have been taken since run->time was @began; @observers: who
+ * see them */
+void peet__direct_hold_loop(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t iterations, uint64_t began, uint32_t observers);
+/** peet__direct_passes() - a block is to be taken without its code: is that as good as if observers had seen it?  What
+ * must not fail, because it happens again, is held for them */
+enum { PEET__DIRECT_SHOWN = 2 }; /* it will be shown to them */
+int peet__direct_passes(struct peet_direct_run *run, struct peet__function *function, uint32_t index,
+    const uint64_t *values);
+/** peet__direct_passed() - it has been taken.  @how: what peet__direct_passes() said */
+void peet__direct_passed(struct peet_direct_run *run, const struct peet__function *function, uint32_t index,
+    const uint64_t *values, int how);
+/** peet__direct_refused() - an observer refuses an execution that cannot come as an event: it is shown at the commit.
+ * The code counts it all the same.  run->values are the block's.  Returns: 0, or -1: it is to be taken without code */
+int peet__direct_refused(struct peet_direct_run *run, const struct peet_block *block);
+/** peet__direct_tell_held() - observers are told what is final: all, or as far as that is known */
+void peet__direct_tell_held(struct peet__direct *direct, struct peet_direct_run *run, int all);
+/** peet__direct_commit_held() - all of the hardware context's is final */
+void peet__direct_commit_held(struct peet__direct *direct, unsigned hw);
+/** peet__direct_drop_held() - what is not final is undone */
+void peet__direct_drop_held(struct peet__direct *direct, unsigned hw);
 
 /* counted.c */
 /** peet__direct_show() - so many iterations of a loop, or one execution, that began at run->began, are shown to
- * observers; then what the machine has to report of it is reported.  The run's limit may be 0 after that */
-void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
+ * observers; then what the machine has to report of it is reported.  Returns: whether the run's limit is 0 now */
+int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
 /** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
 void peet__direct_report(struct peet_direct_run *run);
 /** peet__direct_begins(), peet__direct_ends() - machine code begins to execute blocks, or ends to: observers for whom
@@ -195,16 +228,10 @@ int peet__direct_counts_ahead(struct peet_direct_run *run, struct peet__function
 /** peet__direct_count_ahead() - so many executions have been taken since run->time was @began */
 void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function *function, uint32_t index,
     uint64_t began, uint64_t executions);
-/** peet__direct_count_range() - the operation on ranges is counted for observers, for all of whom that is enough.
- *  @values: it is executed, with these; NULL: it has been, since run->began */
-void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_range *range, const uint64_t *values,
-    uint64_t elements);
 void peet__direct_commit_free(struct peet__direct *direct);
 /** watch.c: what observers want of a block; @time: it takes without waiting.  Returns: 0, or -1: to see it */
 int peet__direct_ask_observers(struct peet__direct *direct, struct peet__direct_function *compiled,
     const struct peet__function *function, uint32_t index, const uint64_t *values, uint64_t time);
-/** peet__direct_ask_of_range() - the same of a library's operation on ranges: does all it takes for that, or nothing */
-void peet__direct_ask_of_range(struct peet__direct *direct, struct peet__direct_range *range, const uint64_t *values);
 static inline void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run)
 {
     if (direct->nobservers != 0)

@@ -29,30 +29,31 @@ enum {
 };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
-enum why { STUB_MISS, STUB_OTHER, STUB_WATCH, STUB_ASK, STUB_SHOW, STUB_REPORT };
+enum why { STUB_MISS, STUB_OTHER, STUB_WATCH, STUB_ASK, STUB_MARK, STUB_SHOW, STUB_REPORT };
 
 /* An out-of-line stub: code for a rare case, away from the block's own code. The case is a miss, a line without the
  * right that is needed, or an observer that wants to see the block. */
 struct stub {
     uint8_t *from;     /* after the jump */
     uint8_t *back;     /* where to go on */
-    uint32_t argument; /* STUB_MISS, STUB_OTHER: which of emitter.requested */
+    uint32_t argument; /* STUB_MISS, STUB_OTHER, STUB_ASK, STUB_MARK: which of emitter.requested */
     int32_t tail;      /* if the block cannot be taken: it is to come as a tail; -1: as a record */
     uint8_t why;
     uint8_t probe; /* STUB_SHOW: a loop?  STUB_MISS: which probe; the second one's line is in rsi, others' in rax */
     uint8_t span;  /* STUB_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
     uint8_t *same; /* then that is where to go on */
-    const struct peet__direct_site *site; /* STUB_ASK: of whom; */
-    uint32_t index;                       /* and of which block; STUB_SHOW, too */
+    const struct peet__direct_site *site; /* STUB_ASK, STUB_MARK: of whom */
+    uint32_t index;                       /* STUB_SHOW: of which block */
 };
 
 /* What the machine wants of a block. */
 struct requested {
     struct peet_direct_block d;
     uint32_t index;
-    uint32_t stamps;      /* by so much the stamp has gone forward after its probes */
-    uint8_t *back;        /* there the table's other() comes back to; */
-    const uint8_t *other; /* the code that calls it; NULL: not written yet */
+    uint32_t stamps;       /* by so much the stamp has gone forward after its probes */
+    const uint8_t *values; /* the code that stores its values; NULL: not written yet */
+    uint8_t *back;         /* there the table's other() comes back to; */
+    const uint8_t *other;  /* the code that calls it; NULL: not written yet */
 };
 
 struct emitter {
@@ -60,7 +61,7 @@ struct emitter {
     struct peet__direct *direct;
     struct peet__direct_function *compiled;
     struct peet__emit e;
-    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *show, *report; /* run-time addresses */
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *mark, *show, *report; /* run-time addresses */
     struct stub stub[STUBS];
     uint32_t nstubs;
     struct requested requested[CHAIN + 3]; /* a record's blocks */
@@ -191,8 +192,12 @@ void peet__direct_emit_show(struct emitter *m, const struct stub *c);
 
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as
- * in struct stub; @waits: as in peet__direct_count_from() */
-void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail);
+ * in struct stub */
+void peet__direct_see(struct emitter *m, const struct requested *w, int32_t tail);
+/** All lines are there: has one of the values a mark?  Machine code says so, and goes on. */
+void peet__direct_see_marks(struct emitter *m, const struct requested *w);
+/** Calls code that stores the block's values in run->values; @w: of the emitter. */
+void peet__direct_store_values(struct emitter *m, struct requested *w);
 /** May iterations of the loop be executed without being shown to any observer? */
 int peet__direct_can_see_iterations(const struct emitter *m, uint32_t index);
 /** May they be taken?  The first thing of a loop without probes. */
@@ -201,6 +206,8 @@ void peet__direct_see_iterations(struct emitter *m, uint32_t index);
 void peet__direct_tally(struct emitter *m, uint32_t index);
 /** The out-of-line stub of a STUB_ASK, up to the answer, which is 0 in the flags. */
 void peet__direct_emit_ask(struct emitter *m, const struct stub *c);
+/** That of a STUB_MARK. */
+void peet__direct_emit_mark(struct emitter *m, const struct stub *c);
 /** Which observers see iterations of the block?  A bit each. */
 uint32_t peet__direct_watchers(const struct emitter *m, uint32_t index);
 /** What observers of the loop are to see. */

@@ -207,6 +207,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
     }
     if (m->direct->table.logged && d->nlooks != 0) {
         use_logged(m, w, tail);
+        peet__direct_see_marks(m, w); /* other() sees to its own */
         w->back = e->at;
         return;
     }
@@ -242,6 +243,8 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         is_long |= w->d.looks[k].span > 1;
     }
+    if (m->direct->holds && peet__direct_watchers(m, w->index) != 0)
+        peet__direct_store_values(m, w);
     if (m->direct->tells) {
         constant(e, RAX, (uint64_t)(uintptr_t)&m->compiled->watches[w->index * m->direct->nobservers]);
         store(e, RAX, RBX, RUN(missing));

@@ -14,16 +14,30 @@ static int is_watched(const struct peet_direct_watch *w)
     return w != NULL && w->counted == NULL;
 }
 
+uint32_t peet__direct_watchers_of(const struct peet__direct *d, const struct peet__direct_function *compiled,
+    uint32_t index)
+{
+    uint32_t mask = 0;
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        mask |= is_watched(compiled->watches[(size_t)index * d->nobservers + o]) ? 1u << o : 0;
+    return mask;
+}
+
 /* loop() of the table with observers. */
 static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides)
 {
     struct peet__direct *const d = peet__direct_of(run);
     const struct peet_block *const block = d->loop_block;
-    run->began = run->time;
+    const uint64_t began = run->began = run->time;
     if (d->loop(run, id, iterations, strides) != 0)
         return -1;
-    if (block != NULL) { /* such iterations are not among those that `taken` of a watch says */
-        peet__direct_function_of(run->blocks)->direct->told[block->index] -= iterations;
+    if (block == NULL)
+        return 0;
+    /* such iterations are not among those that `taken` of a watch says */
+    peet__direct_function_of(run->blocks)->direct->told[block->index] -= iterations;
+    if (d->holds && run->runs_ahead) {
+        peet__direct_hold_loop(run, block, d->values, strides, iterations, began, (uint32_t)d->loop_observers);
+    } else {
         const struct peet_block_event event = {block, d->values, run->context, iterations, strides};
         d->shown(d->shown_arg, run, &event, (uint32_t)d->loop_observers);
     }
@@ -85,82 +99,93 @@ static struct peet_direct_watch **watches_of(const struct emitter *m, uint32_t i
     return &m->compiled->watches[index * m->direct->nobservers];
 }
 
+/* A site of the block's code where an observer is asked, or told. */
+static struct peet__direct_site *new_site(const struct emitter *m, uint32_t index, uint32_t observer, uint32_t guard)
+{
+    struct peet__direct_site *const site = peet__own(m->f, 1, sizeof *site);
+    if (site != NULL)
+        *site = (struct peet__direct_site){m->direct->observers[observer].ops, m->direct->observers[observer].self,
+            &m->f->blocks[index], watches_of(m, index)[observer], guard};
+    return site;
+}
+
 /* The out-of-line stub for the case that the condition is met.  An observer may say that all is well; else the block
  * is left, of which nothing has happened yet. */
-static void ask_if(struct emitter *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard,
-    int is_marked, int32_t tail)
+static void ask_if(struct emitter *m, unsigned condition, const struct requested *w, uint32_t observer, uint32_t guard,
+    int32_t tail)
 {
     const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
-    const int can = is_marked            ? ops->marked != NULL
-        : guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES
-                                         : ops->moved != NULL;
-    struct peet__direct_site *site = can ? peet__own(m->f, 1, sizeof *site) : NULL;
+    const int can = (guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL : ops->moved != NULL) &&
+        m->f->blocks[w->index].nvalues <= PEET__DIRECT_VALUES;
+    struct peet__direct_site *site = can ? new_site(m, w->index, observer, guard) : NULL;
     struct stub *c;
     if (site == NULL) {
         unless(m, condition, tail);
         return;
     }
-    *site = (struct peet__direct_site){ops, m->direct->observers[observer].self, &m->f->blocks[index],
-        watches_of(m, index)[observer], guard, is_marked};
-    c = add_stub(m, jump_ahead(&m->e, condition), 0, tail, STUB_ASK);
+    c = add_stub(m, jump_ahead(&m->e, condition), (uint32_t)(w - m->requested), tail, STUB_ASK);
     c->back = m->e.at;
     c->site = site;
-    c->index = index;
 }
 
-int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value)
+int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site)
 {
-    const struct peet__direct *const d = peet__direct_of(run);
-    if (site->is_marked)
-        return site->ops->marked(site->self, run->hw, site->block, site->watch, site->guard, value);
-    if (site->guard != PEET__DIRECT_NO_GUARD)
-        return site->ops->moved(site->self, site->block, site->watch, site->guard, value);
-    const struct peet_block_event event = {site->block, d->values, run->context, 1, NULL};
-    return site->ops->due(site->self, &event, site->watch);
+    int refused;
+    if (site->guard != PEET__DIRECT_NO_GUARD) {
+        refused = site->ops->moved(site->self, site->block, site->watch, site->guard,
+            run->values[site->watch->guards[site->guard].value]);
+    } else {
+        const struct peet_block_event event = {site->block, run->values, run->context, 1, NULL};
+        refused = site->ops->due(site->self, &event, site->watch);
+    }
+    if (refused == 0 || !run->repeats)
+        return refused;
+    return peet__direct_refused(run, site->block);
+}
+
+void peet__direct_store_values(struct emitter *m, struct requested *w)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const code = &m->f->code[w->index];
+    if (w->values == NULL) {
+        CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over it */
+        uint8_t *const over = e->at;
+        w->values = here(e);
+        load(e, RSI, RBX, RUN(values));
+        for (uint32_t k = 0; k < code->nvalues; k++) {
+            compute(e, registers, &code->addresses[k]);
+            store(e, RAX, RSI, (int32_t)(k * sizeof(uint64_t)));
+        }
+        byte(e, 0xc3); /* ret */
+        aim(e, over);
+    }
+    call(e, w->values);
 }
 
 void peet__direct_emit_ask(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
-    const struct peet__block *const code = &m->f->code[c->index];
-    if (c->site->guard != PEET__DIRECT_NO_GUARD) {
-        compute(e, registers, &code->addresses[c->site->watch->guards[c->site->guard].value]);
-        CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
-    } else {
-        constant(e, RSI, (uint64_t)(uintptr_t)m->direct->values);
-        for (uint32_t k = 0; k < code->nvalues; k++) {
-            compute(e, registers, &code->addresses[k]);
-            store(e, RAX, RSI, (int32_t)(k * sizeof m->direct->values[0]));
-        }
-    }
+    peet__direct_store_values(m, &m->requested[c->argument]);
     constant(e, RSI, (uint64_t)(uintptr_t)c->site);
     call(e, m->ask);
     constant(e, RSI, (uint64_t)(uintptr_t)c->site->watch); /* as before; flags stay */
 }
 
-/* The guard holds; has its value a mark?  rsi is the watch. */
-static void see_mark(struct emitter *m, uint32_t index, uint32_t observer, uint32_t g, int32_t tail)
+void peet__direct_emit_mark(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
-    const struct peet_direct_guard *const guard = &watches_of(m, index)[observer]->guards[g];
-    const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
-    load(e, RDX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, marks));
-    CODE(e, "\x48\x85\xd2"); /* test rdx, rdx */
-    uint8_t *const none = jump_ahead(e, IF_EQUAL);
-    compute(e, registers, &m->f->code[index].addresses[guard->value]);
-    memory(e, 0x2b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, marks_base)); /* sub rax, [rsi + …] */
-    CODE(e, "\x48\xc1\xe8");                                                                 /* shr rax, imm8 */
-    byte(e, guard->marks_shift);
-    CODE(e, "\x80\x3c\x02\x00"); /* cmp byte [rdx + rax], 0 */
-    ask_if(m, IF_NOT, index, observer, g, 1, tail);
-    aim(e, none);
+    peet__direct_store_values(m, &m->requested[c->argument]);
+    constant(e, RSI, (uint64_t)(uintptr_t)c->site);
+    call(e, m->mark);
+    jump(e, e->run + (c->back - e->write));
 }
 
-void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail)
+void peet__direct_see(struct emitter *m, const struct requested *w, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
+    const uint32_t index = w->index;
     struct peet_direct_watch **const watches = watches_of(m, index);
-    peet__direct_count_from(m, index, waits);
+    peet__direct_count_from(m, index, w->d.nlooks != 0);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         if (!is_watched(watches[o]))
             continue;
@@ -175,14 +200,46 @@ void peet__direct_see(struct emitter *m, uint32_t index, int waits, int32_t tail
                 byte(e, guard->shift);
             }
             memory(e, 0x3b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span)); /* cmp rax, [rsi + …] */
-            ask_if(m, IF_AT_LEAST, index, o, g, 0, tail);
-            if (watches[o]->marked)
-                see_mark(m, index, o, g, tail);
+            ask_if(m, IF_AT_LEAST, w, o, g, tail);
         }
         load(e, RDX, R8, count_of(index));
         memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
-        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, 0, tail);
+        ask_if(m, IF_AT_LEAST, w, o, PEET__DIRECT_NO_GUARD, tail);
     }
+}
+
+/* The marks of one observer: one is enough. */
+static void see_marks_of(struct emitter *m, const struct requested *w, uint32_t observer)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_watch *const watch = watches_of(m, w->index)[observer];
+    const struct peet__direct_site *const site = new_site(m, w->index, observer, PEET__DIRECT_NO_GUARD);
+    const uint32_t first = m->nstubs;
+    if (site == NULL)
+        abort(); /* it would not be told */
+    constant(e, RSI, (uint64_t)(uintptr_t)watch);
+    for (uint32_t g = 0; g < watch->nguards; g++) {
+        const struct peet_direct_guard *const guard = &watch->guards[g];
+        const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
+        load(e, RDX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, marks));
+        compute(e, registers, &m->f->code[w->index].addresses[guard->value]);
+        memory(e, 0x2b, RAX, RSI,
+            at + (int32_t)offsetof(struct peet_direct_guard, marks_base)); /* sub rax, [rsi + …] */
+        CODE(e, "\x48\xc1\xe8");                                           /* shr rax, imm8 */
+        byte(e, guard->marks_shift);
+        CODE(e, "\x80\x3c\x02\x00"); /* cmp byte [rdx + rax], 0 */
+        add_stub(m, jump_ahead(e, IF_NOT), (uint32_t)(w - m->requested), -1, STUB_MARK)->site = site;
+    }
+    for (uint32_t k = first; k < m->nstubs; k++)
+        m->stub[k].back = e->at;
+}
+
+void peet__direct_see_marks(struct emitter *m, const struct requested *w)
+{
+    struct peet_direct_watch **const watches = watches_of(m, w->index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        if (is_watched(watches[o]) && watches[o]->marked && m->direct->observers[o].ops->marked != NULL)
+            see_marks_of(m, w, o);
 }
 
 int peet__direct_can_see_iterations(const struct emitter *m, uint32_t index)
@@ -225,19 +282,6 @@ void peet__direct_tally(struct emitter *m, uint32_t index)
         }
 }
 
-/* Executions of a block are counted for an observer.  Returns: 0, or -1: they cannot be */
-static int begin_to_count(struct peet__direct *d, uint32_t o, const struct peet_direct_watch *w)
-{
-    if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
-        return -1;
-    if (d->observers[o].sums == NULL) { /* nothing has been counted so far */
-        d->observers[o].sums = w->counted->sums;
-        memset(w->counted->sums->of, 0, sizeof w->counted->sums->of);
-        w->counted->sums->stop = 1;
-    }
-    return 0;
-}
-
 int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_function *compiled,
     const struct peet__function *f, uint32_t index, const uint64_t *values, uint64_t time)
 {
@@ -250,11 +294,18 @@ int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_funct
         for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
             if (w->guards[g].value >= block->nvalues)
                 return -1;
+        if (is_watched(w) && d->holds && block->nvalues > PEET__DIRECT_VALUES)
+            return -1;
         if (w != NULL && w->counted != NULL) {
-            if (begin_to_count(d, o, w) != 0)
+            if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
                 return -1;
             peet__direct_when_shown(w->counted, block, f->trace);
             w->counted->each = d->table.whole_cycles ? time >> d->table.clock_shift : 0;
+            if (d->observers[o].sums == NULL) { /* nothing has been counted so far */
+                d->observers[o].sums = w->counted->sums;
+                memset(w->counted->sums->of, 0, sizeof w->counted->sums->of);
+                w->counted->sums->stop = 1;
+            }
         } else if (w != NULL) {
             w->taken = peet__direct_taken(compiled, index);
         }
@@ -264,28 +315,10 @@ int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_funct
     return 0;
 }
 
-void peet__direct_ask_of_range(struct peet__direct *d, struct peet__direct_range *r, const uint64_t *values)
-{
-    r->asked = 1;
-    for (uint32_t o = 0; o < d->nobservers; o++) {
-        struct peet_direct_watch **const w = &r->watches[o];
-        const struct peet_direct_observer *const ops = d->observers[o].ops;
-        if (ops->shown == NULL || ops->watch(d->observers[o].self, r->block, values, w) != 0 ||
-            peet__direct_counted_of(*w) == NULL || begin_to_count(d, o, *w) != 0)
-            return;
-        (*w)->counted->always = (*w)->counted->stops = 1; /* its function is called, and returns */
-        (*w)->counted->each = 0;                          /* that depends on the elements */
-    }
-    r->counts = d->nobservers != 0;
-}
-
 /* Which observers see iterations of the block, or may want to? */
 uint32_t peet__direct_watchers(const struct emitter *m, uint32_t index)
 {
-    uint32_t mask = 0;
-    for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        mask |= is_watched(watches_of(m, index)[o]) ? 1u << o : 0;
-    return mask;
+    return peet__direct_watchers_of(m->direct, m->compiled, index);
 }
 
 /* What observers of the loop are to see. */
@@ -331,12 +364,6 @@ void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_
 void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
 {
     (void)p, (void)f, (void)index;
-}
-
-void peet__direct_ask_of_range(struct peet__direct *d, struct peet__direct_range *r, const uint64_t *values)
-{
-    (void)d, (void)values;
-    r->asked = 1;
 }
 
 #endif

@@ -192,8 +192,8 @@ int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uin
     struct peet_direct_watch **out_watch);
 int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch,
     uint32_t c, uint64_t value);
-int dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block,
-    const struct peet_direct_watch *watch, uint32_t c, uint64_t value);
+void dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
+void dtrack__undone(struct dtrack *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
 int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch);
 /** Executions that others have taken belong to the plan's. */
 static inline void dtrack__catch_up(struct dtrack_plan *plan)
@@ -308,8 +308,11 @@ struct dtrack_site {
 };
 enum { DTRACK_SITES = 24 };
 
+/** What is known of one cache.  All that depends on the order of different caches' references is the line's, and only writes
+ * change it: caches that only read a line may be told in any order (peet/direct.h, marked()). */
 struct dtrack_side {
-    uint32_t cache;
+    uint32_t cache, nsites;
+    struct dtrack_site *sites;
     uint8_t lost, pending, essential; /* pending: it has the line again after a coherence miss */
     uint64_t touched, written;        /* words, since it got the line */
     uint64_t foreign, news;           /* words written by others since it lost it; those when it came back */
@@ -321,9 +324,8 @@ struct dtrack_watched {
     uint64_t line;
     uint64_t address; /* that was written when it was first taken away */
     uint32_t data;
-    uint32_t nsides, nsites, last_writer;
+    uint32_t nsides, last_writer;
     struct dtrack_side *sides;
-    struct dtrack_site *sites;
     uint64_t true_misses, false_misses, transfers, migrations;
     uint64_t since; /* caches (bits, modulo 64) that touched it since the last change of writer */
 };
@@ -341,13 +343,13 @@ enum dtrack_mark {
     DTRACK_MARK_WATCHED = 2
 };
 /** The part of [*lo, *hi) round an address that is in its region.  Returns: the region's marks, from its first line on;
- * NULL: nothing there is watched */
-const uint8_t *dtrack__region(const struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
+ * NULL: no memory */
+const uint8_t *dtrack__region(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
 /** The part of [*lo, *hi) round an address that has no watched line, as far as a few dozen lines, or just its line.
  * Returns: 1 if that line is watched */
 int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
-/** Has the cache lost one of the lines to another's write?  Then it will miss it first. */
-int dtrack__sharing_lost(struct dtrack *self, unsigned hw, uint64_t address, uint32_t bytes);
+/** Is one of the lines watched? */
+int dtrack__sharing_watches(struct dtrack *self, uint64_t address, uint32_t bytes);
 /** A reference to a line that may be watched. */
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint32_t bytes, int reads, int writes);

@@ -200,10 +200,15 @@ static int due(void *self, const struct peet_block_event *event, struct peet_dir
     return dtrack__due(self, event, watch);
 }
 
-static int marked(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *watch,
-    uint32_t guard, uint64_t value)
+static void marked(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
 {
-    return dtrack__marked(self, hw, block, watch, guard, value);
+    dtrack__marked(self, hw, block, values);
+}
+
+static void undone(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times)
+{
+    if (values) /* else loop() was not called */
+        dtrack__undone(self, block, values, times);
 }
 
 static const struct peet_direct_observer observed = {.abi = PEET_DIRECT_ABI,
@@ -211,6 +216,8 @@ static const struct peet_direct_observer observed = {.abi = PEET_DIRECT_ABI,
     .watch = watch_block,
     .moved = moved,
     .due = due,
+    .undone = undone,
+    .at_commit = 1,
     .marked = marked};
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {

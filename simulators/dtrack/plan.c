@@ -452,7 +452,7 @@ static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uin
     plan->watch->nguards = ++plan->ncells;
 }
 
-/** Is the cell's member so near to the first one that marks of its line are enough? */
+/** Is the cell's member so near to the first one that marks of the first one's line are enough? */
 static int is_near(const struct dtrack *self, const struct dtrack_member *first, uint32_t n)
 {
     return !self->sharing ||
@@ -543,29 +543,17 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
         cross(self, plan, cold, value, 1);
 }
 
-/** A cell with a mark: is this reference in a watched line?  It may be that it is not. */
-static inline int is_watched(const struct dtrack *self, const struct dtrack_plan *plan, uint32_t c,
-    const struct dtrack_member *m, uint64_t value)
+/** References that are in watched lines are noted, in their order, however they are divided into cells. */
+static void touch(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
 {
-    const struct peet_direct_guard *g = &plan->watch->guards[c];
-    const uint64_t at = value - g->marks_base + (uint64_t)(m->offset - plan->members[plan->cold[c].first].offset);
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+        const uint32_t bytes = ref->size_bytes ? ref->size_bytes : 1;
 
-    return m->size_bytes > self->line_bytes ||
-        (g->marks[at >> self->line_shift] | g->marks[(at + m->size_bytes - 1) >> self->line_shift]) &
-        DTRACK_MARK_WATCHED;
-}
-
-/** A cell with a mark: some of its references may be in a watched line. */
-static void touch(struct dtrack *self, const struct dtrack_plan *plan, uint32_t c, unsigned hw, uint64_t value)
-{
-    const struct dtrack_cold *cold = &plan->cold[c];
-
-    for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
-        const struct dtrack_member *m = &plan->members[i];
-
-        if (is_watched(self, plan, c, m, value))
-            dtrack__sharing_touch(self, hw, plan->block, m->ref, value + (uint64_t)m->offset, m->size_bytes, m->reads,
-                m->writes);
+        if (ref->kind != PEET_REF_PREFETCH && !is_irregular(ref) &&
+            dtrack__sharing_watches(self, values[ref->value], bytes))
+            dtrack__sharing_touch(self, hw, block, i, values[ref->value], bytes, ref->kind != PEET_REF_STORE,
+                ref->kind != PEET_REF_LOAD);
     }
 }
 
@@ -627,6 +615,8 @@ static void odds(struct dtrack *self, unsigned hw, const struct peet_block_event
 
 void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event)
 {
+    int marked = 0;
+
     if (self->failed)
         return;
     dtrack__catch_up(plan);
@@ -641,9 +631,10 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
     for (uint32_t c = 0; c < plan->ncells; c++) { /* there may become more */
         if (!dtrack__hit(&plan->watch->guards[c], event->values))
             settle_cell(self, plan, c, event);
-        if (dtrack__is_marked(&plan->watch->guards[c], event->values))
-            touch(self, plan, c, hw, event->values[plan->watch->guards[c].value]);
+        marked |= dtrack__is_marked(&plan->watch->guards[c], event->values);
     }
+    if (marked)
+        touch(self, hw, event->block, event->values);
     if (plan->nodd)
         odds(self, hw, event);
     if (plan->executions == plan->next)
@@ -670,20 +661,56 @@ int dtrack__moved(struct dtrack *self, const struct peet_block *block, const str
     return plan->watch != watch || self->failed || (value >> g->shift | value << (-g->shift & 63)) >= g->span ? -1 : 0;
 }
 
-int dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block,
-    const struct peet_direct_watch *watch, uint32_t c, uint64_t value)
+void dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
 {
-    const struct dtrack_plan *plan = &self->plans[block->id];
-    const struct dtrack_cold *cold = &plan->cold[c];
+    if (!self->failed)
+        touch(self, hw, block, values);
+}
 
-    if (plan->watch != watch || plan->epoch != self->fixed_epoch || self->failed)
-        return -1;
-    for (unsigned i = cold->first; i < cold->first + cold->n; i++)
-        if (is_watched(self, plan, c, &plan->members[i], value) &&
-            dtrack__sharing_lost(self, hw, value + (uint64_t)plan->members[i].offset, plan->members[i].size_bytes))
-            return -1;
-    touch(self, plan, c, hw, value); /* the second time, if it comes as an event after all, changes nothing */
-    return self->failed ? -1 : 0;
+/** So many executions with this value were booked, or will be, to where the cell is now; they are taken back from where
+ * they were. */
+static void unbook(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint64_t value, uint64_t times)
+{
+    struct dtrack_cold *cold = &plan->cold[c];
+    const struct peet_direct_guard *g = &plan->watch->guards[c];
+    const uint32_t now = cold->data;
+    struct dtrack_strides *s;
+    struct dtrack_tally *t;
+    uint32_t data;
+
+    if (value - cold->hint_lo < cold->hint_hi - cold->hint_lo)
+        data = now;
+    else
+        data = dtrack__find(self, value + (uint64_t)plan->members[cold->first].offset)->data;
+    if (data == now) {
+        if (g->tally)
+            g->tally[value & g->tally_mask] -= times;
+        return;
+    }
+    cold->since -= times; /* they are not among those that are still to be booked */
+    t = dtrack__tally(self, data);
+    t->reads -= times * cold->reads;
+    t->writes -= times * cold->writes;
+    cold->data = data;
+    if (g->tally)
+        cross(self, plan, cold, value, -times);
+    s = dtrack__strides(self, cold);
+    if (s)
+        s->accesses -= times * (cold->reads + cold->writes);
+    cold->data = now;
+}
+
+void dtrack__undone(struct dtrack *self, const struct peet_block *block, const uint64_t *values, uint64_t times)
+{
+    struct dtrack_plan *plan = block->nrefs ? dtrack__plan(self, block->id) : NULL;
+
+    if (!plan || !plan->watch || self->failed)
+        return;
+    dtrack__catch_up(plan);
+    for (uint32_t c = 0; c < plan->ncells; c++)
+        unbook(self, plan, c, values[plan->watch->guards[c].value], times);
+    plan->executions -= times;
+    dtrack__arm(self, plan);
 }
 
 int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch)

@@ -145,6 +145,24 @@ static void put_site(const struct dtrack *self, const struct peet_env *env, stru
     env->stats_u64(env, o, "times", s->count);
 }
 
+/** By cache, each one's in the order in which it came to them. */
+static void put_sites(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list,
+    const struct dtrack_watched *w)
+{
+    for (uint64_t next = 0;;) {
+        const struct dtrack_side *side = NULL;
+
+        for (uint32_t i = 0; i < w->nsides; i++)
+            if (w->sides[i].cache >= next && (!side || w->sides[i].cache < side->cache))
+                side = &w->sides[i];
+        if (!side)
+            return;
+        for (uint32_t k = 0; k < side->nsites; k++)
+            put_site(self, env, list, &side->sites[k]);
+        next = (uint64_t)side->cache + 1;
+    }
+}
+
 static void put_false_sharing(const struct dtrack *self, const struct peet_env *env, struct peet_stats *node)
 {
     struct dtrack_watched *const *lines, **sorted;
@@ -170,8 +188,7 @@ static void put_false_sharing(const struct dtrack *self, const struct peet_env *
         env->stats_u64(env, o, "false_sharing_misses", w->false_misses);
         env->stats_u64(env, o, "true_sharing_misses", w->true_misses);
         sites = env->stats_array(env, o, "accesses");
-        for (uint32_t k = 0; k < w->nsites; k++)
-            put_site(self, env, sites, &w->sites[k]);
+        put_sites(self, env, sites, w);
     }
     free(sorted);
 }

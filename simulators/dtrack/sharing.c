@@ -22,7 +22,7 @@ struct line {
 
 enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff };
 
-/** A region of memory; NULL: none of its lines is watched. */
+/** A region of memory. */
 struct region {
     uint8_t *marks;
 };
@@ -72,8 +72,9 @@ void dtrack__sharing_free(struct dtrack_sharing *s)
         return;
     peet_sim_linemap_each(&s->regions, free_marks, NULL);
     for (uint32_t i = 0; i < s->nwatched; i++) {
+        for (uint32_t k = 0; k < s->watched[i]->nsides; k++)
+            free(s->watched[i]->sides[k].sites);
         free(s->watched[i]->sides);
-        free(s->watched[i]->sites);
         free(s->watched[i]);
     }
     free(s->watched);
@@ -116,18 +117,25 @@ static uint64_t lines_of_region(const struct dtrack *self)
     return 1ull << (DTRACK_REGION_BITS - self->line_shift);
 }
 
+/** The region's marks; NULL: no memory.  What is never marked stays untouched; a reference may begin in the last line and end
+ * further on. */
+static uint8_t *make_marks(struct dtrack *self, struct region *region)
+{
+    if (region && !region->marks)
+        region->marks = calloc(lines_of_region(self) + 1, 1);
+    if (region && region->marks)
+        return region->marks;
+    dtrack__no_memory(self);
+    return NULL;
+}
+
 /** The line and those before it that a cell may reach it from.  Returns: 0, or -1 without memory */
 static int mark(struct dtrack *self, uint64_t address)
 {
     struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
     const uint64_t at = address >> self->line_shift & (lines_of_region(self) - 1);
 
-    if (region && !region->marks) {
-        /* what is never marked stays untouched; a reference may begin in the last line and end further on */
-        region->marks = calloc(lines_of_region(self) + 1, 1);
-        dtrack__new_epoch(self, 1); /* hints do not know of it */
-    }
-    if (!region || !region->marks)
+    if (!make_marks(self, region))
         return -1;
     region->marks[at] |= DTRACK_MARK_WATCHED;
     for (uint64_t k = 0; k <= DTRACK_REACH && k <= at; k++)
@@ -274,16 +282,16 @@ void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, 
 
 /* ------------------------------------------------------------------------------------------ references */
 
-const uint8_t *dtrack__region(const struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi)
+const uint8_t *dtrack__region(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi)
 {
-    const struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
+    struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
     const uint64_t begin = address >> DTRACK_REGION_BITS << DTRACK_REGION_BITS;
 
     if (begin > *lo)
         *lo = begin;
     if (begin + (1ull << DTRACK_REGION_BITS) - 1 < *hi - 1)
         *hi = begin + (1ull << DTRACK_REGION_BITS);
-    return region ? region->marks : NULL;
+    return make_marks(self, region);
 }
 
 int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi)
@@ -308,19 +316,19 @@ int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, ui
     return watched;
 }
 
-/** Where in the source was it?  The first places of each line are kept. */
-static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block,
-    uint32_t ref, uint64_t words, int write)
+/** Where in the source was it?  The first places of each cache are kept. */
+static void note_site(struct dtrack *self, const struct dtrack_watched *w, struct dtrack_side *side,
+    const struct peet_block *block, uint32_t ref, uint64_t words, int write)
 {
     const uint16_t first = (uint16_t)__builtin_ctzll(words), last = (uint16_t)(63 - __builtin_clzll(words));
     const struct peet_insn *insn = block->insns ? &block->insns[block->refs[ref].insn] : NULL;
     const uint32_t source = insn && insn->line ? insn->line : block->line;
 
-    for (uint32_t i = 0; i < w->nsites; i++) {
-        struct dtrack_site *s = &w->sites[i];
+    for (uint32_t i = 0; i < side->nsites; i++) {
+        struct dtrack_site *s = &side->sites[i];
 
-        if (s->line != source || s->function != block->function || s->cache != cache || s->write != write ||
-            first > s->last_word + 1 || last + 1 < s->first_word)
+        if (s->line != source || s->function != block->function || s->write != write || first > s->last_word + 1 ||
+            last + 1 < s->first_word)
             continue;
         s->count++;
         s->last_word = last > s->last_word ? last : s->last_word;
@@ -332,21 +340,21 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
         }
         return;
     }
-    if (!w->sites)
-        w->sites = malloc(DTRACK_SITES * sizeof *w->sites);
-    if (!w->sites) {
+    if (!side->sites)
+        side->sites = malloc(DTRACK_SITES * sizeof *side->sites);
+    if (!side->sites) {
         dtrack__no_memory(self);
         return;
     }
-    if (w->nsites < DTRACK_SITES) {
+    if (side->nsites < DTRACK_SITES) {
         const uint64_t address = w->line + ((uint64_t)first << self->sharing->word_shift);
         struct peet_data_object object = {address, 0, 0};
         const struct peet_data *data = self->env->data_of(self->env, address, &object);
 
         if (data->kind == PEET_DATA_REST) /* no objects are known there */
             object.address = address;
-        w->sites[w->nsites++] = (struct dtrack_site){block->function, source, cache, data->id, address - object.address,
-            object.number, first, last, (uint8_t)write, 1};
+        side->sites[side->nsites++] = (struct dtrack_site){block->function, source, side->cache, data->id,
+            address - object.address, object.number, first, last, (uint8_t)write, 1};
     }
 }
 
@@ -377,9 +385,9 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
     if (!side)
         return;
     if (reads && words & ~side->touched)
-        note_site(self, w, cache, block, ref, words, 0);
+        note_site(self, w, side, block, ref, words, 0);
     if (writes && words & ~side->written)
-        note_site(self, w, cache, block, ref, words, 1);
+        note_site(self, w, side, block, ref, words, 1);
     side->touched |= words;
     side->written |= writes ? words : 0;
     if (words & side->news)
@@ -391,19 +399,16 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
         wrote(w, side, words);
 }
 
-int dtrack__sharing_lost(struct dtrack *self, unsigned hw, uint64_t address, uint32_t bytes)
+int dtrack__sharing_watches(struct dtrack *self, uint64_t address, uint32_t bytes)
 {
-    const uint64_t last = (address + bytes - 1) >> self->line_shift;
+    const struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
+    const uint64_t at = address & ((1ull << DTRACK_REGION_BITS) - 1);
 
-    for (uint64_t at = address >> self->line_shift; at <= last; at++) {
-        const struct line *line = line_at(self, at << self->line_shift);
-        const struct dtrack_watched *w = line && line->watched ? self->sharing->watched[line->watched - 1] : NULL;
-
-        for (uint32_t i = 0; w && i < w->nsides; i++)
-            if (w->sides[i].cache == hw / self->sharing->caches_by && w->sides[i].lost)
-                return 1;
-    }
-    return 0;
+    if (!region || !region->marks)
+        return 0;
+    return bytes > self->line_bytes ||
+        (region->marks[at >> self->line_shift] | region->marks[(at + bytes - 1) >> self->line_shift]) &
+        DTRACK_MARK_WATCHED;
 }
 
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,

@@ -1,33 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-# What dtrack says of threads whose blocks machine code takes is what it says when it gets every block as an event, as it does while `hash`
-# looks on.  Its patterns are samples and may differ.  numa makes reports before the blocks of its batch are shown, so that the places of falsely
-# shared lines may, too.
+# What dtrack says of threads whose blocks machine code takes, while processors run ahead of each other, is what it says when it gets every
+# block as an event, in the order of time, as it does while `hash` looks on.  Its patterns are samples and may differ.  numa makes reports
+# before the blocks of its batch are shown, so that the places of falsely shared lines may, too.
 . "$(dirname "$0")/lib.sh"
 threads=$PEET_SOURCE/bench/threads
+others=()
 alike() {
     local machine=$1
     shift
     for run in taken seen; do
-        observe=(--observe dtrack)
+        observe=(--observe dtrack "${others[@]}")
         [ $run = taken ] || observe+=(--observe hash)
         must timeout -k 1 120 "$peet" run -q --cores 4 --machine "$machine" "${observe[@]}" -d $run -- "$@" >$run.txt
         places=.dtrack.nothing
         [ $machine != numa ] || places=.dtrack.falsely_shared_lines[].accesses
-        must jq -S "del(.peet, .config, .hash, .host, .dtrack.structures[].regular_share, .dtrack.structures[].stride_entropy_bits, $places)" \
-            $run/stats.json >$run.json
-        jq -e '[.dtrack.structures[].sharing.lines | add] | add > 0' $run.json >/dev/null || fail "$machine: $*: nothing is shared"
+        must jq -S "del(.peet, .config, .hash, .host, .profile, $places, .dtrack.structures[].pattern, .dtrack.structures[].regular_share, .dtrack.structures[].stride_entropy_bits) |
+            .dtrack.tables |= map(select(.title != \"what they are\"))" $run/stats.json >$run.json
+        [ $machine = ideal ] || jq -e '[.dtrack.structures[].sharing.lines | add] | add > 0' $run.json >/dev/null ||
+            fail "$machine: $*: nothing is shared"
     done
     diff seen.json taken.json >different.txt || fail "$machine: $*: $(head -20 different.txt)"
 }
-for name in radix barnes water tasks; do
-    must "$peetcc" -O2 -g -pthread -o $name "$threads/$name.c" -lm
+small=8KiB,ways=2,line=64
+machines=(bus,cache=$small,classify=on numa)
+programs=('radix 4 20000 2' 'barnes 4 300 2' 'water 4 64 2' 'tasks 4 3000' 'pipeline 4 400' 'mg 4 3 3')
+if [ -n "${PEET_THOROUGH:-}" ]; then
+    machines+=(bus bus,cache=32KiB,ways=8,line=64 bus,cache=4KiB,ways=1,line=32,protocol=dragon bus,cache=2KiB,ways=2,line=16,protocol=firefly
+        bus,cache=4KiB,ways=2,line=64,protocol=through bus,cache=$small,cpi=0.7 bus,cache=4KiB,line=128,protocol=berkeley ideal)
+    programs+=('lu 4 64 8' 'fft 4 8 2' 'ocean 4 34 6' 'sharing 4 2000 4' 'cg 4 400 4 4' 'is 4 10000 3')
+fi
+for program in "${programs[@]}"; do
+    name=${program%% *}
+    libraries=(-pthread -lm)
+    case $name in cg | mg | is) libraries=(-fopenmp -lm) ;; esac
+    must "$peetcc" -O2 -g -o $name "$threads/$name.c" "${libraries[@]}"
+    for machine in "${machines[@]}"; do
+        alike $machine ./$program
+    done
 done
-machines=(bus,cache=8KiB,ways=2,line=64,classify=on numa)
-[ -z "${PEET_THOROUGH:-}" ] || machines+=(bus,cache=32KiB,ways=8,line=64 bus,cache=4KiB,ways=1,line=32,protocol=dragon
-    bus,cache=4KiB,ways=2,line=64,protocol=through bus,cache=8KiB,ways=2,line=64,cpi=0.7)
+[ -n "${PEET_THOROUGH:-}" ] || alike bus ./tasks 4 3000
+# The same block, in other structures with each thread.
+must "$peetcc" -O2 -g -pthread -o structures "$here/structures.c"
 for machine in "${machines[@]}"; do
-    alike $machine ./radix 4 20000 2
-    alike $machine ./barnes 4 300 2
-    alike $machine ./water 4 64 2
-    alike $machine ./tasks 4 3000
+    alike $machine ./structures 2000
 done
+# Another observer that is told what is final, and is to see a block before what the machine reports of it.
+others=(--observe profile)
+alike bus,cache=$small,classify=on ./tasks 4 3000
+alike bus,cache=$small,classify=on ./barnes 4 300 2

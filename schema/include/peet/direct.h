@@ -201,9 +201,8 @@ struct peet_direct_run {
     const void *again;                        /* the block waits: where the code goes on once other() has executed it */
     struct peet_direct_watch *const *missing; /* of the block for which miss() is called */
     uint32_t repeats; /* it executes again what was undone, while another hardware context acts */
+    uint64_t *values; /* of the block for which an observer or the machine is asked */
     void *decoder;
-    struct peet_direct_sums *alone; /* of the observer that has shown_alone(), if that is called; NULL: it is not */
-    uint64_t clock;                 /* at time 0, in cycles; if `alone` is set */
 };
 
 struct peet_direct {
@@ -247,10 +246,10 @@ struct peet_direct {
     void (*report)(void *self);
 };
 
-/** A guard: it holds if (values[value] - base), rotated right by `shift` bits, is below span, and
- * marks[(values[value] - marks_base) >> marks_shift] is 0 (unless `marks` is NULL).  The marks leave a few places out of
- * a wide range.  tally[values[value] & tally_mask] counts the executions that the observer does not see, unless it is NULL.
- */
+/** A guard: it holds if (values[value] - base), rotated right by `shift` bits, is below span.  The value has a mark
+ * then if marks[(values[value] - marks_base) >> marks_shift] is not 0 (the watch's `marked`).  Marks are for a few places
+ * in a wide range of which the observer wants to hear.  tally[values[value] & tally_mask] counts the executions that the
+ * observer does not see, unless it is NULL. */
 struct peet_direct_guard {
     uint64_t base, span;
     uint64_t *tally;
@@ -266,13 +265,11 @@ struct peet_direct_guard {
  * They are over all blocks since begins(); the memory is the observer's.  An execution is shown (struct
  * peet_direct_observer, shown()), before it is added, wherever control may have come from another function or from
  * another activation of the same one: at functions' entries and first instructions, after calls and returns, and after
- * jumps that leave a function.  Where the machine takes libraries' operations on ranges (table.range), these are counted
- * and shown like other blocks, if all who look on count.
+ * jumps that leave a function.
  */
 enum { PEET_DIRECT_SUMS = 3 };
 struct peet_direct_sums {
     uint64_t of[PEET_DIRECT_SUMS]; /* peet's: since begins() */
-    uint64_t now;                  /* peet's, for shown_alone() */
     uint64_t stop;                 /* peet's: the next one is shown */
     uint64_t unsettled;            /* not 0: the observer waits for settled() */
 };
@@ -284,9 +281,6 @@ struct peet_direct_counted {
     uint64_t each; /* table.whole_cycles: an execution takes so many cycles, if it does not wait */
     /* cycles of the executions that executed() tells next; the observer then sets it to 0 */
     uint64_t cycles;
-    /* of a library's operation on ranges: what each element adds beside that; and, as for cycles, how many there were */
-    uint32_t element_adds[PEET_DIRECT_SUMS];
-    uint64_t elements;
 };
 
 /**
@@ -299,7 +293,7 @@ struct peet_direct_watch {
     uint64_t until;
     uint32_t nguards;
     uint8_t over;
-    uint8_t marked; /* 1: its guards may have marks */
+    uint8_t marked; /* 1: while a guard holds, it has marks */
     uint8_t turns;  /* 1, without guards: iterations of a loop are executions like others.  If there were fewer than
                       `until` before the loop, it need not see any of its iterations, and loop() is not called */
     struct peet_direct_counted *counted; /* not NULL: there are no guards, `until` has no meaning, and all executions
@@ -319,8 +313,7 @@ enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as
 struct peet_direct_observer {
     uint32_t abi;         /* PEET_DIRECT_ABI */
     uint32_t struct_size; /* sizeof(struct peet_direct_observer) */
-    /** watch() - which executions of a block it has to see; iterations of a loop come through loop().  An observer with
-     * shown() is asked of libraries' operations on ranges, too, which are counted or come through block().
+    /** watch() - which executions of a block it has to see; iterations of a loop come through loop().
      *  @values: those of one execution, which need not have happened
      *  @out_watch: NULL: none, nor iterations; executed() then says how many there were.  Always the same for a block
      *  Returns: 0, or -1: it has to see all executions, through block() */
@@ -355,10 +348,11 @@ struct peet_direct_observer {
     /** undone() - so many executions of a block, which machine code has counted, are rolled back.  An observer that has
      * it must not depend on the order of blocks of different hardware contexts.  If it is NULL and the observer is not
      * told at_commit, no hardware context runs ahead of another one.
-     *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
+     *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block(); and for observers with
+     * marked() of every execution.  NULL: they were iterations of a loop, of which loop() has not told */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** range() - if no other observer looks on: a library's operation on ranges happens, whose block would come through block(), unless the
-     * machine does not take it.  May be NULL: all do; not for observers with undone(), shown() or at_commit.
+     * machine does not take it.  May be NULL: all do; not for observers with undone() or at_commit.
      *  @references: that it makes.  Returns: 0: that is enough, or -1: it comes through block() */
     int (*range)(void *self, const struct peet_block *block, uint64_t references);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
@@ -366,18 +360,16 @@ struct peet_direct_observer {
     int (*configured)(void *self);
     /** 1: hardware contexts may run ahead of each other all the same.  begins(), shown() and ends() say what is final,
      * for each hardware context in its order; those of others may have been told more or less.  Abstract events, other
-     * blocks and memory reports come after all that their hardware context, and what they are of, did before */
+     * blocks and memory reports come after all that their hardware context, and what they are of, did before.  If its
+     * guards have marks, moved() and due() may be asked of executions that are undone later, and loop() says what is
+     * final.  Where the module needs PEET_NEEDS_DATA, no hardware context is ahead of another one while it changes what
+     * lies at an address */
     int at_commit;
-    /** marked() - a guard would hold for this value, but it has a mark.  May be NULL.
-     *  Returns: 0: the observer has seen this execution, and machine code may perform it (if the machine needs the event
-     * it comes through block() at once all the same); -1: it comes through block() */
-    int (*marked)(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *watch,
-        uint32_t guard, uint64_t value);
-    /** shown_alone() - does the same as shown(), in fewer instructions of the caller's; called in its place while nobody else
-     * looks on and nothing can be undone.  May be NULL.
-     *  @counted: what the observer's watch has for the block; its sums are those of now, and sums->now the clock */
-    void (*shown_alone)(void *self, const struct peet_direct_counted *counted, const struct peet_block *previous,
-        const struct peet_block_event *event, unsigned hw);
+    /** marked() - an execution for which all guards hold has happened, and is final; some of its values may have marks.
+     * What the machine reports of it has been reported, and all that came before on this hardware context; executions of
+     * others, on lines that neither has written since, may come in another order.  May be NULL: marks say nothing then.
+     *  @values: all of the block's, whatever its guards are now */
+    void (*marked)(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
 };
 
 #ifdef __cplusplus

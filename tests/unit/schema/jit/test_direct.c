@@ -98,7 +98,8 @@ static struct {
     uint64_t log[LOG], passed[BLOCKS], tally[PLACES];
     unsigned n;
 } seen[2];
-static int watching;
+static int watching, hears; /* hears: of marks, */
+static unsigned nheard;     /* so often */
 
 static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -123,20 +124,14 @@ static void hold(struct peet_direct_guard *g, uint64_t value, uint64_t how)
     g->base = value - (room >> 1 << g->shift);
     g->span = room;
     if (g->marks_shift != 0) {
-        g->marks = how >> 8 & 1 ? marks : NULL;
+        g->marks = marks;
         g->marks_base = g->base;
     }
 }
 
 static int is_marked(const struct peet_direct_guard *g, uint64_t value)
 {
-    return g->marks != NULL && g->marks[(value - g->marks_base) >> g->marks_shift] != 0;
-}
-
-/* Whether an execution with a mark may be taken. */
-static int may_pass(const struct peet_block *block, uint64_t value)
-{
-    return mixed(block->id, value >> MARKS_SHIFT, 5) % 2 != 0;
+    return g->marks_shift != 0 && g->marks[(value - g->marks_base) >> g->marks_shift] != 0;
 }
 
 static int holds(const struct peet_direct_guard *g, uint64_t value)
@@ -208,6 +203,20 @@ static int let_go(const struct peet_block *block, struct watcher *w)
     return 1;
 }
 
+/* All guards hold: values with a mark are heard of. */
+static void hear(int which, const struct watcher *w, const uint64_t *values)
+{
+    uint64_t heard = 0;
+    for (uint32_t g = 0; hears && g < w->watch->nguards; g++)
+        heard = is_marked(&w->watch->guards[g], values[w->watch->guards[g].value]) ? heard * 31 + g + 1 : heard;
+    if (heard == 0)
+        return;
+    CU_ASSERT_FATAL(seen[which].n + 2 < LOG);
+    seen[which].log[seen[which].n++] = heard << 56 | w->past;
+    seen[which].log[seen[which].n++] = values[0];
+    nheard++;
+}
+
 static void observe(int which, const struct peet_block_event *event)
 {
     const struct peet_block *const block = event->block;
@@ -221,11 +230,11 @@ static void observe(int which, const struct peet_block_event *event)
     for (uint32_t g = 0; g < w->watch->nguards; g++) {
         struct peet_direct_guard *const guard = &w->watch->guards[g];
         keeps &= holds(guard, event->values[guard->value]) || put_right(block, guard, event->values[guard->value]);
-        keeps &= !holds(guard, event->values[guard->value]) || !is_marked(guard, event->values[guard->value]) ||
-            may_pass(block, event->values[guard->value]);
     }
     if (keeps)
         keeps = w->past < w->until || let_go(block, w);
+    if (keeps)
+        hear(which, w, event->values);
     if (!keeps) {
         const uint64_t how = mixed(block->id, w->past, 4);
         CU_ASSERT_FATAL(seen[which].n + 2 < LOG);
@@ -266,12 +275,15 @@ static int moved(void *self, const struct peet_block *block, struct peet_direct_
     return w->over || !put_right(block, &w->guards[guard], value) ? -1 : 0;
 }
 
-static int marked(void *self, unsigned hw, const struct peet_block *block, struct peet_direct_watch *w, uint32_t guard,
-    uint64_t value)
+static void marked(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
 {
+    const struct watcher *const w = watcher_of(DIRECT, block);
+    const unsigned before = seen[DIRECT].n;
     (void)self, (void)hw;
-    CU_ASSERT(holds(&w->guards[guard], value) && is_marked(&w->guards[guard], value));
-    return w->over || !may_pass(block, value) ? -1 : 0;
+    for (uint32_t g = 0; g < w->watch->nguards; g++)
+        CU_ASSERT(holds(&w->watch->guards[g], values[w->watch->guards[g].value]));
+    hear(DIRECT, w, values);
+    CU_ASSERT(seen[DIRECT].n > before);
 }
 
 static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *w)
@@ -304,6 +316,7 @@ static void begin_watching(struct peet_program *p, const struct peet_direct_obse
     memset(watchers, 0, sizeof watchers);
     memset(seen, 0, sizeof seen);
     watching = ops != NULL;
+    hears = watching && ops->marked != NULL;
     if (watching)
         CU_ASSERT_FATAL(peet_program_add_observer(p, &blind, NULL) == 0 &&
             peet_program_add_observer(p, ops, NULL) == 0);
@@ -513,6 +526,7 @@ static void test_walks(void)
         end_watching();
     }
 #ifdef __x86_64__
+    CU_ASSERT(nheard > 1000);
     CU_ASSERT(looks > 10000 && code > 0 && ranges > 10000 && notes > 10000 && shown > 10000 && taken > 10000);
 #endif
     printf(
