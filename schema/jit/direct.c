@@ -258,8 +258,8 @@ static int emit_loop(struct emitter *m, struct requested *w)
         jump_if(e, IF_BELOW, m->leave);
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
     } else {
-        if (peet__direct_watchers(m, index) == 0 && !m->direct->table.logged && peet__direct_can_stay(m, w)) {
-            uint8_t *other[2 * STAYING_PROBES + 1], *done;
+        if (peet__direct_watchers(m, index) == 0 && peet__direct_can_stay(m, w)) {
+            uint8_t *other[2 * STAYING_PROBES + 2], *done;
             const uint32_t n = peet__direct_emit_staying(m, w, other);
             CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
             done = e->at;
@@ -384,6 +384,9 @@ static void emit_stubs(struct emitter *m)
         switch ((enum why)c->why) {
         case STUB_MISS:
             peet__direct_emit_miss(m, c);
+            continue;
+        case STUB_UNITS:
+            peet__direct_emit_units(m, c);
             continue;
         case STUB_OTHER:
             peet__direct_emit_other(m, c);

@@ -19,7 +19,7 @@ enum {
     CHAIN = 4,
     BLOCK_EXTRA_BYTES = 800,
     VALUE_BYTES = 64,
-    PROBE_BYTES = 384,
+    PROBE_BYTES = 480,
     WATCH_BYTES = 96,
     GUARD_BYTES = 512,
     COUNT_BYTES = 320,
@@ -29,17 +29,17 @@ enum {
 };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
-enum why { STUB_MISS, STUB_OTHER, STUB_WATCH, STUB_ASK, STUB_MARK, STUB_SHOW, STUB_REPORT };
+enum why { STUB_MISS, STUB_OTHER, STUB_UNITS, STUB_WATCH, STUB_ASK, STUB_MARK, STUB_SHOW, STUB_REPORT };
 
 /* An out-of-line stub: code for a rare case, away from the block's own code. The case is a miss, a line without the
  * right that is needed, or an observer that wants to see the block. */
 struct stub {
     uint8_t *from;     /* after the jump */
     uint8_t *back;     /* where to go on */
-    uint32_t argument; /* STUB_MISS, STUB_OTHER, STUB_ASK, STUB_MARK: which of emitter.requested */
+    uint32_t argument; /* STUB_MISS, STUB_OTHER, STUB_UNITS, STUB_ASK, STUB_MARK: which of emitter.requested */
     int32_t tail;      /* if the block cannot be taken: it is to come as a tail; -1: as a record */
     uint8_t why;
-    uint8_t probe; /* STUB_SHOW: a loop?  STUB_MISS: which probe; the second one's line is in rsi, others' in rax */
+    uint8_t probe; /* STUB_SHOW: a loop?  STUB_UNITS, STUB_MISS: which probe (1: its line is in rsi, else in rax) */
     uint8_t span;  /* STUB_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
     uint8_t *same; /* then that is where to go on */
     const struct peet__direct_site *site; /* STUB_ASK, STUB_MARK: of whom */
@@ -159,10 +159,15 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
 void peet__direct_emit_miss(struct emitter *m, const struct stub *c);
 /** That of a STUB_OTHER: some line is not where it was hoped for, or some probe in two of them; then the block is the
  * table's other()'s. */
+/** A write is not allowed by its line's key: the code that looks whether all that it writes is noted. */
+void peet__direct_emit_units(struct emitter *m, const struct stub *c);
 void peet__direct_emit_other(struct emitter *m, const struct stub *c);
 
 /** The line at ecx is used by the block's reference @last, + 1.  @later: perhaps another one was even later */
 void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
+/** peet__direct_log() - the use of a frame becomes the k-th entry of the log at rsi.  @found: it is in run.found[k]; else
+ * it is in rcx.  Changes rcx and rdx */
+void peet__direct_log(struct peet__emit *e, uint32_t k, int found);
 
 /* straddles.c */
 /** If the combination of straddling probes has a function, calls that; the probes' addresses are among the run's.
@@ -175,7 +180,7 @@ enum { STAYING_PROBES = 4 };
 int peet__direct_can_stay(const struct emitter *m, const struct requested *w);
 /** All iterations of such a loop, run.turns of them, if each probe stays in its line, and is there; then stamps and
  * time have gone forward.
- *  @out_else: [2 * STAYING_PROBES + 1] after jumps that are taken if not; nothing has happened then.  Returns: how many
+ *  @out_else: [2 * STAYING_PROBES + 2] after jumps that are taken if not; nothing has happened then.  Returns: how many
  */
 uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w, uint8_t **out_else);
 

@@ -138,6 +138,16 @@ static void check_straddling(struct emitter *m, uint32_t requested, const struct
     }
 }
 
+void peet__direct_log(struct peet__emit *e, uint32_t k, int found)
+{
+    enum { ENTRY = sizeof(struct peet_direct_use) };
+    if (found)
+        load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+    CODE(e, "\x49\x8b\x14\xca"); /* mov rdx, [r10 + rcx * 8] */
+    store(e, RCX, RSI, (int32_t)(ENTRY * k));
+    store(e, RDX, RSI, (int32_t)(ENTRY * k) + 8);
+}
+
 /* All lines are there: their uses go to the log first. */
 static void use_logged(struct emitter *m, struct requested *w, int32_t tail)
 {
@@ -148,11 +158,7 @@ static void use_logged(struct emitter *m, struct requested *w, int32_t tail)
     memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + …] */
     add_stub(m, jump_ahead(e, IF_AT_LEAST), (uint32_t)(w - m->requested), tail, STUB_OTHER);
     for (uint32_t k = 0; k < n; k++) {
-        if (n != 1) /* else it is there still */
-            load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
-        CODE(e, "\x49\x8b\x14\xca"); /* mov rdx, [r10 + rcx * 8] */
-        store(e, RCX, RSI, (int32_t)(ENTRY * k));
-        store(e, RDX, RSI, (int32_t)(ENTRY * k) + 8);
+        peet__direct_log(e, k, n != 1); /* else it is there still */
         note(m, w, k);
     }
     add_constant(e, RSI, ENTRY * n);
@@ -193,7 +199,10 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
         }
         missing = peet__direct_probe(m, reg, &d->looks[k]);
         if (d->whole) {
-            add_stub(m, missing, requested, tail, STUB_OTHER);
+            struct stub *const other = add_stub(m, missing, requested, tail,
+                m->direct->table.units && d->looks[k].units != 0 ? STUB_UNITS : STUB_OTHER);
+            other->back = e->at;
+            other->probe = (uint8_t)k;
             if (!m->direct->table.logged || d->nlooks != 1)
                 store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
             continue;
@@ -271,6 +280,37 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         store(e, RAX, RBX, RUN(again));
     }
     go_before(m, c->tail);
+}
+
+void peet__direct_emit_units(struct emitter *m, const struct stub *c)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_table *const t = &m->direct->table;
+    const struct requested *const w = &m->requested[c->argument];
+    const struct peet_direct_look *const probe = &w->d.looks[c->probe];
+    const struct peet__address a = begin_of(&m->f->code[w->index], probe);
+    uint8_t *others[3];
+    CODE(e, "\x49\x33\x14\xc9\x48\x83\xfa\x01"); /* xor rdx, [r9 + rcx * 8]; cmp rdx, 1: it may be read */
+    others[0] = jump_ahead(e, IF_NOT);
+    store(e, RCX, RBX, RUN(found) + (int32_t)(8 * c->probe));
+    compute(e, registers, &a);
+    byte(e, 0xa9); /* test eax, imm32 */
+    word32(e, (1u << t->unit_shift) - 1);
+    others[1] = jump_ahead(e, IF_NOT);
+    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
+    word32(e, (1u << t->line_shift) - 1);
+    CODE(e, "\xc1\xe9"); /* shr ecx, imm8 */
+    byte(e, t->unit_shift);
+    constant(e, RAX, probe->units);
+    CODE(e, "\x48\xd3\xe0"); /* shl rax, cl */
+    load(e, RCX, RBX, RUN(found) + (int32_t)(8 * c->probe));
+    load(e, RDX, RBX, RUN(writable));
+    CODE(e, "\x48\x8b\x14\xca\x48\xf7\xd2\x48\x85\xc2"); /* mov rdx, [rdx + rcx * 8]; not rdx; test rdx, rax */
+    others[2] = jump_ahead(e, IF_NOT);
+    jump(e, e->run + (c->back - e->write));
+    for (unsigned i = 0; i < 3; i++)
+        aim(e, others[i]);
+    peet__direct_emit_other(m, c);
 }
 
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times)

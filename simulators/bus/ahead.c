@@ -18,13 +18,7 @@
 #include <string.h>
 
 enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * TEMPLATE_REFS + PEET_DIRECT_LOOKS };
-#define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
-enum { AHEAD_STRADDLES = -1, CAUTIOUS_EVENTS = 32 };
-
-static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
-{
-    return (struct bus_ahead_hw *)((uintptr_t)run - offsetof(struct bus_ahead_hw, run));
-}
+enum { CAUTIOUS_EVENTS = 32 };
 
 int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
 {
@@ -33,6 +27,10 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         b->calendar.arbitration != ARBITRATION_FCFS || !(a = calloc(1, sizeof *a + b->nhw * sizeof a->hw[0])))
         return -1;
     b->ahead = a;
+    if (b->written && !(b->writable = calloc((size_t)b->ncaches * b->lines, sizeof *b->writable))) {
+        peet__bus_ahead_fini(b);
+        return -1;
+    }
     for (unsigned hw = 0; hw < b->nhw; hw++) {
         struct cache *const c = &b->caches[hw];
         struct bus_ahead_hw *const h = &a->hw[hw];
@@ -46,6 +44,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         h->run.hints = c->predictor;
         h->run.keys = c->keys;
         h->run.used = c->used;
+        h->run.writable = b->writable ? b->writable + (c->frames - b->frames) : NULL;
         h->number = hw;
     }
     *out = (struct peet_direct_table){.hint_mask = b->predictor_mask,
@@ -56,14 +55,20 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         .other = peet__bus_ahead_other,
         .loop = peet__bus_ahead_loop,
         .iterations = peet__bus_ahead_iterations,
-        .logged = 1};
+        .logged = 1,
+        .units = b->writable != NULL,
+        .unit_shift = b->sector_shift};
     return 0;
 }
 
 static void free_block(struct bus_ahead_block *k)
 {
-    if (k)
-        free(k->leads);
+    if (!k)
+        return;
+    for (size_t i = 0; k->cuts && i < k->ncuts; i++)
+        free(k->cuts[i]);
+    free(k->cuts);
+    free(k->leads);
     free(k);
 }
 
@@ -79,6 +84,8 @@ void peet__bus_ahead_fini(struct bus *b)
     free(a->blocks);
     free(a);
     b->ahead = NULL;
+    free(b->writable);
+    b->writable = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ blocks as lists of
@@ -113,6 +120,9 @@ static void add_lead(const struct bus *b, struct bus_ahead_block *k, uint32_t pl
     if (!(*missing & (write ? PERMISSION_WRITE : PERMISSION_READ)))
         return;
     *missing &= write ? 0 : PERMISSION_WRITE;
+    uint32_t writers = 0;
+    for (uint32_t i = 0; i < k->nwrites; i++)
+        writers += k->writes[i].probe == r->probe;
     k->leads[k->nleads++] =
         (struct bus_ahead_lead){.at = b->cpi * k->block->refs[r->ref].insn + touches * b->hit_cycles * CPI_ONE,
             .offset = r->offset,
@@ -122,7 +132,8 @@ static void add_lead(const struct bus *b, struct bus_ahead_block *k, uint32_t pl
             .permission_mask = write ? 0 : PERMISSION_WRITE,
             .last = last,
             .place = (uint8_t)place,
-            .again = r->twice && !write};
+            .again = r->twice && !write,
+            .alone = write && writers == 1};
 }
 
 /* Is a line that was not there, there to be read once it has been written? */
@@ -175,7 +186,7 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
         return NULL;
     const struct block_template *const p = &b->templates[block->id];
     if (p->known - 1 == TEMPLATE_GENERAL || p->ngroups > PEET_DIRECT_LOOKS ||
-        !(k = calloc(1, sizeof *k + block->nrefs * sizeof k->refs[0])))
+        !(k = calloc(1, sizeof *k + 2 * (size_t)block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
     if (!(k->leads = calloc(2 * (size_t)p->ngroups + 1, sizeof *k->leads))) {
@@ -203,6 +214,10 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
                 .twice = (uint8_t)twice};
         before += 1u + (uint32_t)twice;
     }
+    k->writes = k->refs + k->nrefs;
+    for (uint32_t i = 0; i < k->nrefs; i++)
+        if (!k->refs[i].permission_mask)
+            k->writes[k->nwrites++] = k->refs[i];
     find_leads(b, k, peet__bus_groups_of(b, p));
     return a->blocks[block->id] = k;
 }
@@ -210,7 +225,8 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
 int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values,
     struct peet_direct_block *out)
 {
-    if (!block_of(b, block, values))
+    const struct bus_ahead_block *const known = block_of(b, block, values);
+    if (!known)
         return -1;
     const struct block_template *const p = &b->templates[block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
@@ -227,154 +243,9 @@ int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const u
         out->looks[k] = (struct peet_direct_look){
             .value = g->value, .before = g->before, .span = g->span, .last = g->stamp, .either = g->permission_mask};
     }
+    for (const struct bus_ahead_ref *r = known->writes, *end = r + known->nwrites; r != end; r++)
+        out->looks[r->probe].units |= peet__bus_sectors(b, r->offset, r->bytes);
     return 0;
-}
-
-/* ------------------------------------------------------------------------------------------ hits */
-
-/* An entry of the log is undone. */
-static inline void take_back(struct bus *b, struct cache *c, const struct peet_direct_use *u)
-{
-    if (u->frame & AHEAD_WRITTEN)
-        b->written[c->frames + (u->frame - AHEAD_WRITTEN) - b->frames] = u->used;
-    else
-        c->used[u->frame] = u->used;
-}
-
-static inline void use_logged(struct peet_direct_run *run, uint32_t frame, uint64_t stamp)
-{
-    *run->log++ = (struct peet_direct_use){frame, run->used[frame]};
-    run->used[frame] = stamp;
-}
-
-/* The line's frame, if the reference hits without consequences; NO_FRAME.  @inout_tracked: set if it is a write that
- * only notes which sectors are written */
-static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask,
-    int *inout_tracked)
-{
-    uint32_t i = c->predictor[line & b->predictor_mask];
-    if (__builtin_expect((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION), 1))
-        return i;
-    if ((c->keys[i] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) &&
-        (i = peet__bus_hit_in_set(b, c, line, PERMISSION_WRITE)) == NO_FRAME)
-        return NO_FRAME;
-    if ((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION))
-        return i;
-    if (!c->frames[i].tracked || !(b->permission[c->frames[i].state] & PERMISSION_WRITE))
-        return NO_FRAME;
-    *inout_tracked = 1;
-    return i;
-}
-
-/* Has nobody lost the line any more?  Then its writes have permission again, as note() in engine.c would have it;
- * nothing of that is ahead of time, for who loses the line will say so. */
-static __attribute__((noinline)) int not_lost(struct bus *b, struct cache *c, uint32_t frame)
-{
-    struct frame *const f = &c->frames[frame];
-    if (b->records[f - b->frames]->invalidations)
-        return 0;
-    f->tracked = 0;
-    peet__bus_set(b, f, KEY_LINE(c->keys[frame]), f->state);
-    return 1;
-}
-
-/* Sectors of a frame are written.  Whoever misses a line that it has lost settles what was written: until then it
- * remains lost.  @run: whose log has what was there before; NULL: it will not be undone */
-static inline void write_tracked(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
-    uint64_t sectors)
-{
-    uint64_t *const written = &b->written[c->frames + frame - b->frames];
-    if (!c->frames[frame].tracked || (*written & sectors) == sectors || (!*written && not_lost(b, c, frame)))
-        return;
-    if (run)
-        *run->log++ = (struct peet_direct_use){AHEAD_WRITTEN | frame, *written};
-    *written |= sectors;
-}
-
-/* A block writes, some of it to tracked lines. */
-static __attribute__((noinline)) void write_all_logged(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const uint64_t *begins, uint32_t (*frames)[2])
-{
-    struct bus *const b = run->machine;
-    struct cache *const c = &b->caches[hw_of(run)->number];
-    const uint64_t room = b->line_bytes;
-    for (const struct bus_ahead_ref *r = k->refs, *last = r + k->nrefs; r != last; r++) {
-        if (r->permission_mask)
-            continue;
-        const uint64_t offset = (begins[r->probe] & (room - 1)) + r->offset, end = offset + r->bytes;
-        if (end <= room) {
-            write_tracked(run, b, c, frames[r->probe][0], peet__bus_sectors(b, offset, r->bytes));
-            continue;
-        }
-        if (offset < room)
-            write_tracked(run, b, c, frames[r->probe][0], peet__bus_sectors(b, offset, room - offset));
-        const uint64_t from = offset > room ? offset - room : 0;
-        write_tracked(run, b, c, frames[r->probe][1], peet__bus_sectors(b, from, end - room - from));
-    }
-}
-
-/* hit_once() of a block with groups in two lines, which are all there. */
-static __attribute__((noinline)) int hit_straddling(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const uint64_t *begins, uint32_t (*frames)[2], int tracked)
-{
-    struct bus *const b = run->machine;
-    const uint32_t ngroups = b->templates[k->block->id].ngroups;
-    uint32_t lasts[PEET_DIRECT_LOOKS][2], more = 0, reads = 0;
-    for (uint32_t g = 0; g < ngroups; g++)
-        lasts[g][0] = lasts[g][1] = 0;
-    for (uint32_t i = 0; i < k->nrefs; i++) {
-        const struct bus_ahead_ref *const r = &k->refs[i];
-        const uint64_t offset = (begins[r->probe] & (b->line_bytes - 1)) + r->offset;
-        const int second = offset >= b->line_bytes;
-        lasts[r->probe][second] = r->ref + 1u + more;
-        if (second || offset + r->bytes <= b->line_bytes)
-            continue;
-        if (r->bytes > b->line_bytes || r->twice)
-            return 0;
-        lasts[r->probe][1] = r->ref + 1u + ++more;
-        reads += r->permission_mask != 0;
-    }
-    if (tracked)
-        write_all_logged(run, k, begins, frames);
-    for (uint32_t g = 0; g < ngroups; g++)
-        for (uint32_t line = 0; line < 2; line++)
-            if (run->stamp + lasts[g][line] > run->used[frames[g][line]] && lasts[g][line])
-                use_logged(run, frames[g][line], run->stamp + lasts[g][line]);
-    run->stamp += more;
-    run->time += more * b->hit_cycles * CPI_ONE;
-    run->reads += reads;
-    run->writes += more - reads;
-    return 1;
-}
-
-/* One execution, if all of it hits without consequences for others; some references may lie in two lines.  @begins: of
- * the groups.  What it takes beyond the template goes to @run.  Returns: whether it has happened */
-static int hit_once(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
-{
-    struct bus *const b = run->machine;
-    struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct block_template *const p = &b->templates[k->block->id];
-    const struct group *const groups = peet__bus_groups_of(b, p);
-    uint32_t frames[PEET_DIRECT_LOOKS][2];
-    int tracked = 0, straddles = 0;
-    for (uint32_t g = 0; g < p->ngroups; g++) {
-        const uint64_t line = begins[g] >> b->line_shift;
-        if ((frames[g][0] = frame_of(b, c, line, groups[g].permission_mask, &tracked)) == NO_FRAME)
-            return 0;
-        frames[g][1] = 0;
-        if ((begins[g] & (b->line_bytes - 1)) + groups[g].span <= b->line_bytes)
-            continue;
-        straddles = 1;
-        if ((frames[g][1] = frame_of(b, c, line + 1, groups[g].permission_mask, &tracked)) == NO_FRAME)
-            return 0;
-    }
-    if (straddles)
-        return hit_straddling(run, k, begins, frames, tracked);
-    if (tracked)
-        write_all_logged(run, k, begins, frames);
-    for (uint32_t g = 0; g < p->ngroups; g++)
-        use_logged(run, frames[g][0], run->stamp + groups[g].stamp);
-    return 1;
 }
 
 /* -------------------------------------------------------------------------------------- what happens in its turn */
@@ -383,7 +254,7 @@ static int hit_once(struct peet_direct_run *run, const struct bus_ahead_block *k
 static void goes_on(struct peet_direct_run *run, uint64_t stalled)
 {
     struct bus *const b = run->machine;
-    struct bus_ahead_hw *const h = hw_of(run);
+    struct bus_ahead_hw *const h = peet__bus_ahead_hw_of(run);
     if (b->dead || b->ahead->went_back) /* somebody else may be due before */
         run->limit = 0;
     if (h->cautious && h->stalled != stalled) { /* others are likely to take lines before it goes on */
@@ -405,15 +276,15 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     const struct bus_ahead_ref *r, uint64_t address, uint64_t more, struct walk *w)
 {
     struct bus *const b = run->machine;
-    struct cache *const c = &b->caches[hw_of(run)->number];
+    struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];
     const uint64_t offset = address & (b->line_bytes - 1);
     if (offset + r->bytes <= b->line_bytes) {
         const uint64_t line = address >> b->line_shift;
-        int tracked = 0;
-        const uint32_t i = frame_of(b, c, line, r->permission_mask, &tracked);
+        uint32_t tracked = 0;
+        const uint32_t i = peet__bus_ahead_frame_slowly(b, c, line, r->permission_mask, 0, &tracked);
         if (i != NO_FRAME) {
             if (tracked)
-                write_tracked(NULL, b, c, i, peet__bus_sectors(b, offset, r->bytes));
+                peet__bus_ahead_write_tracked(NULL, b, c, i, peet__bus_sectors(b, offset, r->bytes));
             c->used[i] = ++c->stamp;
             return more;
         }
@@ -451,19 +322,37 @@ static int led(const struct bus *b, const struct bus_ahead_block *k, const uint6
     return k->nleads != 0 && (!sets || p->ngroups - (uint32_t)__builtin_popcountll(sets) < b->ways);
 }
 
+/* Does a line allow a lead's references, but for what is to be noted of its writes?  @inout_found: then it is tracked */
+static inline int allows(const struct bus *b, const struct cache *c, uint32_t frame, uint64_t line,
+    const struct bus_ahead_lead *r, struct bus_ahead_found *inout_found)
+{
+    const struct frame *const f = &c->frames[frame];
+    if ((c->keys[frame] | r->permission_mask) == (KEY_OF(line) | PERMISSION))
+        return 1;
+    if ((c->keys[frame] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) || !f->tracked ||
+        !(b->permission[f->state] & PERMISSION_WRITE))
+        return 0;
+    inout_found->tracked |= 1u << r->probe;
+    inout_found->frames[r->probe] = frame;
+    return 1;
+}
+
 /* A block in its turn by its leads, as far as all others hit then.  Returns: how many of its references have happened
  */
 static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
     struct walk *w)
 {
     struct bus *const b = run->machine;
-    struct cache *const c = &b->caches[hw_of(run)->number];
+    struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];
     const uint64_t stamp = run->stamp;
+    struct bus_ahead_found found;
+    uint32_t done = k->nrefs;
+    found.tracked = found.straddling = 0;
     for (const struct bus_ahead_lead *r = k->leads, *end = r + k->nleads; r != end; r++) {
         const uint64_t address = begins[r->probe] + r->offset, line = address >> b->line_shift;
         uint64_t used = stamp + r->last;
         uint32_t f = c->predictor[line & b->predictor_mask];
-        if ((c->keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION)) {
+        if (!allows(b, c, f, line, r, &found)) {
             if (KEY_LINE(c->keys[f]) == line && c->used[f] > used) /* another probe's, which comes later */
                 used = c->used[f];
             c->stamp = stamp + r->ref;
@@ -475,13 +364,20 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
                 r->bytes, r->permission_mask ? TOUCH_READ : TOUCH_WRITE,
                 w->start + (w->cpi_rest + r->at) / CPI_ONE + w->stall_cycles);
             f = c->predictor[line & b->predictor_mask];
-            if ((c->keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION) && !r->again)
-                return r->place + 1u; /* not all that follow it hit */
+            const uint32_t tracked = found.tracked;
+            if (!allows(b, c, f, line, r, &found) && !r->again) {
+                done = r->place + 1u; /* not all that follow it hit */
+                break;
+            }
+            if (r->alone) /* touch() has noted it */
+                found.tracked = tracked;
         }
         if (used > c->used[f])
             c->used[f] = used;
     }
-    return k->nrefs;
+    if (found.tracked)
+        peet__bus_ahead_write_all(NULL, b, c, k, begins, &found, done);
+    return done;
 }
 
 /* One execution in its turn, whatever it takes.  Its own time, stamps and counts are left to
@@ -489,7 +385,7 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
 static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
 {
     struct bus *const b = run->machine;
-    struct bus_ahead_hw *const h = hw_of(run);
+    struct bus_ahead_hw *const h = peet__bus_ahead_hw_of(run);
     struct cache *const c = &b->caches[h->number];
     const uint64_t room = b->line_bytes, predictor_mask = b->predictor_mask, stalled = h->stalled;
     const uint64_t *const keys = c->keys;
@@ -525,10 +421,10 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k,
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus *const b = run->machine;
-    const struct bus_ahead_block *const k = b->ahead->blocks[id];
+    struct bus_ahead_block *const k = b->ahead->blocks[id];
     const struct block_template *const p = &b->templates[id];
     if (run->time >= run->until || b->dead) {
-        if (run->log < run->log_end && hit_once(run, k, run->addresses))
+        if (run->log < run->log_end && peet__bus_ahead_hit_once(run, k, run->addresses))
             return 0;
         run->limit = 0; /* its turn comes */
         run->waits = !b->dead;
@@ -541,128 +437,35 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 
 /* ------------------------------------------------------------------------------------------ loops */
 
-/* So many iterations begin before the limit, which is not reached. */
-static uint64_t iterations_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t iterations)
+/* An entry of the log is undone. */
+static inline void take_back(struct bus *b, struct cache *c, const struct peet_direct_use *u)
 {
-    enum { FEW = 1 << 8 };
-    /* a division takes long */
-    if (limit == UINT64_MAX || !cost || (iterations <= FEW && cost <= UINT32_MAX && iterations * cost < limit - time))
-        return iterations;
-    const uint64_t n = (limit - time - 1) / cost + 1;
-    return n < iterations ? n : iterations;
-}
-
-/* For how many of these iterations does a group of so many bytes stay in its line?  AHEAD_STRADDLES: it lies in two. */
-static inline int64_t iterations_within(uint64_t line_bytes, uint64_t span, uint64_t begin, int64_t stride,
-    uint64_t iterations)
-{
-    const uint64_t offset = begin & (line_bytes - 1), most = iterations < INT64_MAX ? iterations : INT64_MAX;
-    if (offset + span > line_bytes)
-        return AHEAD_STRADDLES;
-    if (!stride)
-        return (int64_t)most;
-    const uint64_t room = stride > 0 ? line_bytes - span - offset : offset,
-                   step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    if (most == 1 || step > room)
-        return 1;
-    const uint64_t n =
-        (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* a division takes long */
-    return (int64_t)(n < most ? n : most);
-}
-
-/* So many iterations write, some of it to tracked lines; no group leaves its line.  @at: of the groups in the first
- * one */
-static __attribute__((noinline)) void write_iterations_logged(struct peet_direct_run *run,
-    const struct bus_ahead_block *k, const uint64_t *at, const int64_t *strides, const uint32_t *frames,
-    uint64_t iterations)
-{
-    struct bus *const b = run->machine;
-    struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct group *const groups = peet__bus_groups_of(b, &b->templates[k->block->id]);
-    for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
-        const uint64_t stride = (uint64_t)strides[groups[r->probe].value];
-        uint64_t sectors = 0, offset = (at[r->probe] & (b->line_bytes - 1)) + r->offset;
-        if (r->permission_mask || !c->frames[frames[r->probe]].tracked)
-            continue;
-        for (uint64_t iteration = 0; iteration < (stride ? iterations : 1); iteration++, offset += stride)
-            sectors |= peet__bus_sectors(b, offset, r->bytes);
-        write_tracked(run, b, c, frames[r->probe], sectors);
+    if (!(u->frame & AHEAD_WRITTEN)) {
+        c->used[u->frame] = u->used;
+        return;
     }
-}
-
-/* Turns of a loop as long as they hit without consequences and begin before the limit.  @begins: of the groups in the
- * first one; @done: so many have happened.  Returns: how many have then */
-static uint64_t iterations_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    const int64_t *strides, uint64_t done, uint64_t iterations)
-{
-    struct bus *const b = run->machine;
-    struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct block_template *const p = &b->templates[k->block->id];
-    const struct group *const groups = peet__bus_groups_of(b, p);
-    const uint32_t ngroups = p->ngroups;
-    const uint64_t line_bytes = b->line_bytes, predictor_mask = b->predictor_mask;
-    const uint64_t *const keys = c->keys;
-    const uint32_t *const predictor = c->predictor;
-    const unsigned shift = b->line_shift;
-    while (done < iterations && run->time < run->limit && run->log < run->log_end) {
-        uint64_t at[PEET_DIRECT_LOOKS], n = iterations - done;
-        uint32_t frames[PEET_DIRECT_LOOKS];
-        int straddles = 0, tracked = 0;
-        for (uint32_t g = 0; g < ngroups; g++) {
-            const struct group *const group = &groups[g];
-            const int64_t stride = strides[group->value];
-            const uint64_t begin = at[g] = begins[g] + (uint64_t)stride * done, line = begin >> shift;
-            const uint32_t i = predictor[line & predictor_mask];
-            const int64_t within = iterations_within(line_bytes, group->span, begin, stride, n);
-            if (__builtin_expect((keys[i] | group->permission_mask) == (KEY_OF(line) | PERMISSION), 1))
-                frames[g] = i;
-            else if ((frames[g] = frame_of(b, c, line, group->permission_mask, &tracked)) == NO_FRAME)
-                return done;
-            if (within == AHEAD_STRADDLES)
-                straddles = 1;
-            else
-                n = (uint64_t)within;
-        }
-        if (straddles && !hit_once(run, k, at))
-            return done;
-        n = straddles ? 1 : iterations_before(run->limit, run->time, p->cost, n);
-        if (!straddles) {
-            const uint64_t stamp = run->stamp + (n - 1) * p->nrefs;
-            struct peet_direct_use *log;
-            if (tracked)
-                write_iterations_logged(run, k, at, strides, frames, n);
-            log = run->log;
-            for (uint32_t g = 0; g < ngroups; g++, log++) {
-                *log = (struct peet_direct_use){frames[g], c->used[frames[g]]};
-                c->used[frames[g]] = stamp + groups[g].stamp;
-            }
-            run->log = log;
-        }
-        run->stamp += n * p->nrefs;
-        run->time += n * p->cost;
-        run->reads += n * (uint32_t)p->counts;
-        run->writes += n * (p->counts >> 32);
-        done += n;
-    }
-    return done;
+    const size_t place = (size_t)(c->frames - b->frames) + (u->frame - AHEAD_WRITTEN);
+    b->written[place] = u->used;
+    if (b->writable)
+        b->writable[place] &= u->used;
 }
 
 /* Turns that begin before another processor is due, whatever they take.  Returns: how many */
-static uint64_t iterations_in_order(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const uint64_t *begins, const int64_t *strides, uint64_t iterations)
+static uint64_t iterations_in_order(struct peet_direct_run *run, struct bus_ahead_block *k, const uint64_t *begins,
+    const int64_t *strides, uint64_t iterations)
 {
     struct bus *const b = run->machine;
     const struct block_template *const p = &b->templates[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     const uint64_t limit = run->limit;
     uint64_t done = 0, at[PEET_DIRECT_LOOKS];
-    int waits = hw_of(run)->waits;
-    hw_of(run)->waits = 0;
+    int waits = peet__bus_ahead_hw_of(run)->waits;
+    peet__bus_ahead_hw_of(run)->waits = 0;
     run->limit = run->until < limit ? run->until : limit;
     while (!b->dead) {
         run->log = run->log_begin; /* nothing of it will be undone */
         if (!waits)                /* else it is known that the first one is no hit */
-            done = iterations_hit(run, k, begins, strides, done, iterations);
+            done = peet__bus_ahead_iterations_hit(run, k, begins, strides, done, iterations);
         if (done == iterations || run->time >= run->limit)
             break;
         if (!waits && run->log >= run->log_end)
@@ -688,10 +491,10 @@ int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t iter
     struct bus *const b = run->machine;
     struct peet_direct_use *const log = run->log;
     const uint64_t time = run->time, stamp = run->stamp, reads = run->reads, writes = run->writes;
-    if (iterations_hit(run, b->ahead->blocks[id], run->addresses, strides, 0, iterations) == iterations)
+    if (peet__bus_ahead_iterations_hit(run, b->ahead->blocks[id], run->addresses, strides, 0, iterations) == iterations)
         return 0;
     while (run->log != log)
-        take_back(b, &b->caches[hw_of(run)->number], --run->log);
+        take_back(b, &b->caches[peet__bus_ahead_hw_of(run)->number], --run->log);
     run->time = time, run->stamp = stamp, run->reads = reads, run->writes = writes;
     return -1; /* it comes to peet__bus_ahead_iterations() */
 }
@@ -700,7 +503,7 @@ uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct pe
     const int64_t *strides, uint64_t iterations)
 {
     struct bus *const b = run->machine;
-    const struct bus_ahead_block *const k = block_of(b, block, values);
+    struct bus_ahead_block *const k = block_of(b, block, values);
     uint64_t begins[PEET_DIRECT_LOOKS];
     if (!k || block->nvalues > TEMPLATE_REFS)
         return 0;
@@ -710,10 +513,10 @@ uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct pe
         begins[g] = values[groups[g].value] - groups[g].before;
     if (run->time < run->until)
         return iterations_in_order(run, k, begins, strides, iterations);
-    const uint64_t done = iterations_hit(run, k, begins, strides, 0, iterations);
+    const uint64_t done = peet__bus_ahead_iterations_hit(run, k, begins, strides, 0, iterations);
     if (done < iterations && run->time < run->limit) {
         run->limit = 0; /* its turn comes */
-        hw_of(run)->waits = 1;
+        peet__bus_ahead_hw_of(run)->waits = 1;
     }
     return done;
 }

@@ -7,6 +7,8 @@
 
 #include "bus.h"
 
+#define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
+
 /** A reference of a block: so far after the beginning of that probe. */
 struct bus_ahead_ref {
     uint16_t offset, bytes;
@@ -24,13 +26,28 @@ struct bus_ahead_lead {
     uint8_t last;  /* the probe's last reference of the block, + 1: as stamps count them */
     uint8_t place; /* in refs */
     uint8_t again; /* the same reference writes next */
+    uint8_t alone; /* no other reference of its probe writes */
+};
+/** What is the same whenever a block's probes lie in two lines in the same way. */
+struct bus_ahead_cut {
+    uint16_t more, reads;                 /* touches beyond those of the block's counts; those of them that read */
+    uint16_t lasts[PEET_DIRECT_LOOKS][2]; /* last use of each probe's lines, as stamps count; 0: none */
 };
 struct bus_ahead_block {
     const struct peet_block *block;
     uint32_t nrefs;  /* without prefetches */
     uint32_t nleads; /* 0: the block is to be taken reference by reference; */
+    uint32_t nwrites, ncuts;
     struct bus_ahead_lead *leads;
+    struct bus_ahead_ref *writes; /* those of the references that write, or read and write */
+    struct bus_ahead_cut **cuts;  /* [probe * line_bytes + where it begins in its line]; NULL: it never lay so alone */
     struct bus_ahead_ref refs[];
+};
+
+/** Where the lines of a block's probes are; seconds: of those in two lines. */
+struct bus_ahead_found {
+    uint32_t frames[PEET_DIRECT_LOOKS], seconds[PEET_DIRECT_LOOKS];
+    uint32_t straddling, tracked; /* a bit for each probe; tracked: it writes to a tracked line */
 };
 
 struct bus_ahead_hw {
@@ -51,6 +68,41 @@ struct bus_ahead {
     uint64_t began; /* when the block that has a transaction began */
     struct bus_ahead_hw hw[];
 };
+
+static inline struct bus_ahead_hw *peet__bus_ahead_hw_of(const struct peet_direct_run *run)
+{
+    return (struct bus_ahead_hw *)((uintptr_t)run - offsetof(struct bus_ahead_hw, run));
+}
+
+/* hits.c */
+
+/** The slow half of peet__bus_ahead_frame_of(). */
+uint32_t peet__bus_ahead_frame_slowly(struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask,
+    uint32_t probe, uint32_t *inout_tracked);
+/** The line's frame, if the reference hits without consequences; NO_FRAME.  @inout_tracked: gets the probe's bit if it
+ * is a write that only notes which sectors are written */
+static inline uint32_t peet__bus_ahead_frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask,
+    uint32_t probe, uint32_t *inout_tracked)
+{
+    const uint32_t i = c->predictor[line & b->predictor_mask];
+    return __builtin_expect((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION), 1)
+        ? i
+        : peet__bus_ahead_frame_slowly(b, c, line, permission_mask, probe, inout_tracked);
+}
+/** Sectors of a frame are written.  Whoever misses a line that it has lost settles what was written: until then it
+ * remains lost.  @run: whose log has what was there before; NULL: it will not be undone */
+void peet__bus_ahead_write_tracked(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
+    uint64_t sectors);
+/** Notes what the first @done references of a block write to tracked lines.  @run: as above */
+void peet__bus_ahead_write_all(struct peet_direct_run *run, struct bus *b, struct cache *c,
+    const struct bus_ahead_block *k, const uint64_t *begins, const struct bus_ahead_found *at, uint32_t done);
+/** One execution, if all of it hits without consequences for others; some references may lie in two lines.  @begins: of
+ * the probes.  What it takes beyond the template goes to @run.  Returns: whether it has happened */
+int peet__bus_ahead_hit_once(struct peet_direct_run *run, struct bus_ahead_block *k, const uint64_t *begins);
+/** Iterations of a loop as long as they hit without consequences and begin before run->limit, and the log has room.
+ * @begins: of the probes in the first one; @done: so many have happened.  Returns: how many have then */
+uint64_t peet__bus_ahead_iterations_hit(struct peet_direct_run *run, struct bus_ahead_block *k, const uint64_t *begins,
+    const int64_t *strides, uint64_t done, uint64_t iterations);
 
 /* The operations of struct peet_direct, for several processors. */
 int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out);

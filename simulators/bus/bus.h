@@ -3,7 +3,7 @@
  * The machine "bus": what its files share.  From the outside to the inside:
  *
  *     module.c       what peet calls: parameters, operations
- *     direct.c       what machine code calls, with one processor; ahead.c with several
+ *     direct.c       what machine code calls, with one processor; ahead.c and hits.c with several
  *     blocks.c       blocks by the batch, as long as they only hit
  *     loops.c        loops; uniform.c those with uniform strides, schedule.c those with others
  *     template.c     what is the same each time that a block comes
@@ -213,6 +213,9 @@ struct bus {
     uint64_t random;
     /* by frame: sectors written and not yet told to the lost records of its line, if there are any */
     uint64_t *written;
+    /* by frame, if processors run ahead: sectors that are in `written` of a frame that is tracked and may be written;
+     * such a write changes nothing but the stamp.  May lack some.  NULL: not needed */
+    uint64_t *writable;
     struct shadow_node *shadows;
     struct invalidation *invalidations;
     uint32_t invalidations_size, invalidations_used, invalidations_free; /* free list, + 1, below invalidations_used */
@@ -457,14 +460,31 @@ static inline struct frame *peet__bus_next_copy(struct bus *b, const struct fram
 {
     return f->next ? &b->frames[f->next - 1] : NULL;
 }
+/** What has been written to the frame is forgotten. */
+static inline void peet__bus_unwrite(struct bus *b, uint32_t frame)
+{
+    b->written[frame] = 0;
+    if (b->writable)
+        b->writable[frame] = 0;
+}
 /** Set state and PERMISSION bits of a frame that holds @line. */
 static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
 {
     f->state = (uint8_t)state;
+    if (f->tracked && b->writable)
+        b->writable[f - b->frames] = b->permission[state] & PERMISSION_WRITE ? b->written[f - b->frames] : 0;
     b->keys[f - b->frames] = KEY_OF(line) |
         (!b->classify || b->uniprocessor || f->place
                 ? b->permission[state] & (f->tracked ? ~PERMISSION_WRITE : PERMISSION)
                 : 0);
+}
+/** Nobody has lost the line of a frame any more: its writes have permission if its state has. */
+static inline void peet__bus_untrack(struct bus *b, struct frame *f, uint64_t line)
+{
+    f->tracked = 0;
+    if (b->writable)
+        b->writable[f - b->frames] = 0;
+    peet__bus_set(b, f, line, f->state);
 }
 static inline uint64_t peet__bus_line_in(const struct bus *b, const struct frame *f)
 {

@@ -229,7 +229,7 @@ void peet__bus_drop(struct bus *b, struct cache *c, struct frame *f)
     *link = f->next;
     *f = (struct frame){.cache = f->cache};
     if (b->written)
-        b->written[self - 1] = 0;
+        peet__bus_unwrite(b, self - 1);
     c->keys[i] = c->used[i] = 0;
     if (b->wide) {
         f->next = c->free[i / b->ways];

@@ -94,10 +94,10 @@ void peet__bus_classify_settle(struct bus *b, struct line_record *record)
     if (!record->invalidations) /* nobody wants to know; peet__bus_classify_lost() forgets it */
         return;
     for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f)) {
-        uint64_t *const written = &b->written[f - b->frames];
-        if (*written)
-            peet__bus_classify_wrote(b, record, f->cache, *written);
-        *written = 0;
+        const uint64_t written = b->written[f - b->frames];
+        if (written)
+            peet__bus_classify_wrote(b, record, f->cache, written);
+        peet__bus_unwrite(b, (uint32_t)(f - b->frames));
     }
 }
 
@@ -105,7 +105,7 @@ void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t
 {
     uint32_t i = b->invalidations_free;
     for (struct frame *f = record->invalidations ? NULL : peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f))
-        b->written[f - b->frames] = 0;
+        peet__bus_unwrite(b, (uint32_t)(f - b->frames));
     if (i)
         b->invalidations_free = b->invalidations[i - 1].next;
     else

@@ -224,8 +224,7 @@ static void note(struct bus *b, const struct cache *c, const struct line_record 
                 peet__bus_set(b, h, line, h->state);
             }
     } else if (f && f->tracked) {
-        f->tracked = 0;
-        peet__bus_set(b, f, line, f->state);
+        peet__bus_untrack(b, f, line);
     }
 }
 

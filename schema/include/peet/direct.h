@@ -39,6 +39,10 @@ enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
  * `either` set, is line << 2 | 3, the line is found with the permission that is needed, and used[i] = stamp + last is
  * all that happens (if `later` is set, only if used[i] is less than that).  Otherwise the machine's miss() is called.
  *
+ * With `units` and table.units, the line is found as well where keys[i] does not allow writes but allows reads, if
+ * run->writable[i] has all bits of `units`, shifted left by the unit of the line in which the references begin; they begin at
+ * a unit's first byte then.  A unit is 1 << table.unit_shift bytes.
+ *
  * With `cuts`, for references that often lie in two lines, the line of the first byte and that of the last byte are both
  * probed.  With lasts = cuts[begin % bytes of a line], `last` is lasts[0] for the first and lasts[1] for the second line,
  * and `later` holds for both.  If those are 0, other() is called.  Such a block is `whole`.
@@ -49,6 +53,7 @@ struct peet_direct_look {
     uint8_t either, later;
     uint32_t site;            /* the machine's own name for it */
     const uint8_t (*cuts)[2]; /* NULL, or the machine's memory, which stays where it is */
+    uint64_t units;           /* 0: none; else without `either` */
 };
 
 /**
@@ -128,6 +133,10 @@ struct peet_direct_table {
     /** Each use of a line is written to run->log before it happens.  All blocks are `whole` then, and without `cuts`.
      */
     int logged;
+    /** If not 0, writes to some units of a line may be hits although its key allows no writes: see `units` of a probe.
+     * For blocks that are `whole`. */
+    int units;
+    uint32_t unit_shift; /* a line has at most 64 units */
     /** iterations() - for a run of ahead(): executes as many of a loop's next iterations as it may.  It ends before
      * an iteration that begins at run->limit or later, and before one that begins at run->until or later and does more
      * than hit.  May be NULL: then a loop comes iteration by iteration.
@@ -165,6 +174,7 @@ struct peet_direct_run {
     const uint32_t *hints;
     const uint64_t *keys;
     uint64_t *used;
+    const uint64_t *writable; /* table.units: of each frame, a bit for each unit that may be written */
     const struct peet_direct_table *table;
     void *machine;
     uint64_t addresses[PEET_DIRECT_LOOKS];
