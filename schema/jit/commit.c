@@ -201,6 +201,8 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
     run->previous = NULL;
     h->clock = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
     h->ahead = run->runs_ahead && d->commits;
+    run->alone = d->nobservers == 1 && !h->ahead ? sums_of(d, 0) : NULL;
+    run->clock = h->clock;
     h->at_once = 0;
     h->checkpoint = NULL;
     for (uint32_t o = 0; o < d->nobservers; o++)
@@ -315,8 +317,15 @@ static int is_unsettled(const struct peet__direct *d, struct peet_direct_watch *
     return unsettled != 0;
 }
 
-/* Several look on, or it may be undone, or something is to be reported after that.  @final: it will not be undone */
-static __attribute__((noinline)) int show_and_report(struct peet_direct_run *run, struct peet__direct *d,
+/* The list may have an entry more. */
+static void end_if_full(struct peet_direct_run *run, const struct peet__direct_hw *h)
+{
+    if (h->nentries >= ENTRIES)
+        run->limit = 0;
+}
+
+/* Observers are shown something, for whom these are the block's watches.  @final: it will not be undone */
+static void show_and_report(struct peet_direct_run *run, struct peet__direct *d,
     struct peet_direct_watch *const *watches, const struct said *e, int is_final)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
@@ -326,39 +335,46 @@ static __attribute__((noinline)) int show_and_report(struct peet_direct_run *run
             peet__direct_counted_of(watches[o])->sums->stop = 0;
     if (is_unsettled(d, watches))
         peet__direct_report(run);
-    if (h->nentries < ENTRIES)
-        return 0;
-    run->limit = 0; /* the list is full */
-    return 1;
+    end_if_full(run, h);
 }
 
-int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
+/* Several look on, or it may be undone, or something is to be reported after that. */
+static __attribute__((noinline)) void show_slowly(struct peet_direct_run *run,
+    const struct peet__direct_counted_site *site, uint64_t iterations)
 {
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__direct_hw *const h = d->live;
-    const uint64_t now = h->clock + (run->began >> d->table.clock_shift);
+    const int at_once = h->at_once;
+    h->at_once = 0;
+    show_and_report(run, d, site->watches,
+        &(struct said){.kind = SHOWN,
+            .block = site->event.block,
+            .watches = site->watches,
+            .previous = run->previous,
+            .strides = site->event.strides,
+            .iterations = iterations,
+            .now = h->clock + (run->began >> d->table.clock_shift),
+            .context = run->context},
+        !h->ahead || at_once);
+}
+
+void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    const struct peet__direct_hw *const h = d->live;
     const uint32_t *const unreported = d->table.unreported;
-    if (__builtin_expect(h->ahead || site->only == NULL || (unreported != NULL && *unreported != 0) ||
-                site->only->sums->unsettled != 0,
+    struct peet_direct_counted *const only = site->only;
+    if (__builtin_expect(only == NULL || h->ahead || (unreported != NULL && *unreported != 0) ||
+                only->sums->unsettled != 0,
             0)) {
-        const int at_once = h->at_once;
-        h->at_once = 0;
-        return show_and_report(run, d, site->watches,
-            &(struct said){.kind = SHOWN,
-                .block = site->event.block,
-                .watches = site->watches,
-                .previous = run->previous,
-                .strides = site->event.strides,
-                .iterations = iterations,
-                .now = now,
-                .context = run->context},
-            !h->ahead || at_once);
+        show_slowly(run, site, iterations);
+        return;
     }
     site->event.context = run->context;
     site->event.turns = iterations;
-    site->only->sums->stop = 0;
-    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous, now, site->only->sums->of);
-    return 0;
+    only->sums->stop = 0;
+    d->observers[0].ops->shown(d->observers[0].self, run->hw, &site->event, run->previous,
+        h->clock + (run->began >> d->table.clock_shift), only->sums->of);
 }
 
 /* ------------------------------------------------------------------------------------------ what blocks wait */
@@ -490,6 +506,43 @@ void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function
     }
     run->previous = block;
     waited(d, h, watches, (run->time >> shift) - (began >> shift), executions, run->final != 0);
+}
+
+void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_range *r, const uint64_t *values,
+    uint64_t elements)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    const uint64_t began = run->began;
+    const uint32_t shift = d->table.clock_shift;
+    if (is_unsettled(d, r->watches)) /* older reports go out first */
+        peet__direct_report(run);
+    if (run->alone != NULL)
+        d->observers[0].ops->shown(d->observers[0].self, run->hw,
+            &(struct peet_block_event){.block = r->block, .context = run->context, .turns = 1}, run->previous,
+            h->clock + (began >> shift), run->alone->of);
+    else
+        say(d, h,
+            &(struct said){.kind = SHOWN,
+                .block = r->block,
+                .watches = r->watches,
+                .previous = run->previous,
+                .iterations = 1,
+                .now = h->clock + (began >> shift),
+                .context = run->context},
+            h->ahead);
+    if (values != NULL)
+        d->table.range(run, r->block, values);
+    end_if_full(run, h);
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_counted *const c = peet__direct_counted_of(r->watches[o]);
+        for (uint32_t k = 0; k < PEET_DIRECT_SUMS; k++)
+            c->sums->of[k] += c->adds[k] + elements * c->element_adds[k];
+        c->elements += elements;
+        c->sums->stop = 1;
+    }
+    run->previous = r->block;
+    waited(d, h, r->watches, (run->time >> shift) - (began >> shift), 0, 0);
 }
 
 static void wrap(struct peet__direct *d)

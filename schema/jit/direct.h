@@ -88,6 +88,10 @@ static inline uint32_t peet__direct_sync_index(uint64_t pc)
 struct peet__direct_range {
     const struct peet_block *block;
     uint64_t times, elements;
+    /* with observers: */
+    uint64_t counted; /* so many of `times` were counted for them */
+    struct peet_direct_watch *watches[PEET__DIRECT_OBSERVERS];
+    uint8_t asked, counts; /* they were asked; and all of them count */
     /* table.range_looks: */
     uint64_t time;         /* of its instructions */
     uint64_t masks[2];     /* what has to be right in a key: the bits that are not in `either` of a probe */
@@ -200,8 +204,8 @@ void peet__direct_drop_held(struct peet__direct *direct, unsigned hw);
 
 /* counted.c */
 /** peet__direct_show() - so many iterations of a loop, or one execution, that began at run->began, are shown to
- * observers; then what the machine has to report of it is reported.  Returns: whether the run's limit is 0 now */
-int peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
+ * observers; then what the machine has to report of it is reported.  The run's limit may be 0 after that */
+void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_site *site, uint64_t iterations);
 /** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
 void peet__direct_report(struct peet_direct_run *run);
 /** peet__direct_begins(), peet__direct_ends() - machine code begins to execute blocks, or ends to: observers for whom
@@ -228,10 +232,16 @@ int peet__direct_counts_ahead(struct peet_direct_run *run, struct peet__function
 /** peet__direct_count_ahead() - so many executions have been taken since run->time was @began */
 void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function *function, uint32_t index,
     uint64_t began, uint64_t executions);
+/** peet__direct_count_range() - the operation on ranges is counted for observers, for all of whom that is enough.
+ *  @values: it is executed, with these; NULL: it has been, since run->began */
+void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_range *range, const uint64_t *values,
+    uint64_t elements);
 void peet__direct_commit_free(struct peet__direct *direct);
 /** watch.c: what observers want of a block; @time: it takes without waiting.  Returns: 0, or -1: to see it */
 int peet__direct_ask_observers(struct peet__direct *direct, struct peet__direct_function *compiled,
     const struct peet__function *function, uint32_t index, const uint64_t *values, uint64_t time);
+/** peet__direct_ask_of_range() - the same of a library's operation on ranges: does all it takes for that, or nothing */
+void peet__direct_ask_of_range(struct peet__direct *direct, struct peet__direct_range *range, const uint64_t *values);
 static inline void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run)
 {
     if (direct->nobservers != 0)

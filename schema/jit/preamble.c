@@ -11,6 +11,8 @@
 
 #ifdef __x86_64__
 
+#define SITE(field) ((int32_t)offsetof(struct peet__direct_counted_site, field))
+
 /* Before somebody else reads the time; r13 is to be loaded again then. */
 static void store_time(struct peet__emit *e)
 {
@@ -152,8 +154,8 @@ static void call_miss(struct peet__emit *e, const struct peet_direct_table *tabl
     byte(e, 0xc3);
 }
 
-/* A function that changes nothing of the run, but for its limit if it returns anything but 0 (and @may_end); its other
- * arguments are in their registers.  Returns: where this begins */
+/* A function that changes nothing of the run, but for its limit (if @may_end), which may be 0; its other arguments are in
+ * their registers.  Returns: where this begins */
 static size_t write_observed(struct peet__emit *e, const void *function, int may_end)
 {
     const size_t begin = (size_t)(e->at - e->write);
@@ -162,8 +164,9 @@ static size_t write_observed(struct peet__emit *e, const void *function, int may
     constant(e, RAX, (uint64_t)(uintptr_t)function);
     CODE(e, "\xff\xd0\x48\x83\xc4\x08"); /* call rax; add rsp, 8 */
     if (may_end) {
-        CODE(e, "\x85\xc0"); /* test eax, eax */
-        uint8_t *const goes_on = jump_ahead(e, IF_EQUAL);
+        memory(e, 0x83, 7, RBX, RUN(limit)); /* cmp qword [rbx + …], 0 */
+        byte(e, 0);
+        uint8_t *const goes_on = jump_ahead(e, IF_NOT);
         store_time(e);
         reload(e);
         aim(e, goes_on);
@@ -173,6 +176,56 @@ static size_t write_observed(struct peet__emit *e, const void *function, int may
     byte(e, 0xc3);
     return begin;
 }
+
+/* The observer is shown a block, whose site is rsi, and rdx the iterations.  Most of that is for one observer alone, to be
+ * told at once.  Returns: where this begins */
+static size_t write_show(struct peet__emit *e, const struct peet__direct *direct)
+{
+    const size_t show = write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1);
+    const size_t begin = (size_t)(e->at - e->write);
+    const struct peet_direct_table *const t = &direct->table;
+    if (direct->nobservers != 1 || direct->observers[0].ops->shown_alone == NULL)
+        return show;
+    load(e, RAX, RBX, RUN(alone));
+    CODE(e, "\x48\x85\xc0"); /* test rax, rax */
+    jump_if(e, IF_EQUAL, e->run + show);
+    if (t->unreported != NULL) {
+        constant(e, RCX, (uint64_t)(uintptr_t)t->unreported);
+        CODE(e, "\x83\x39\x00"); /* cmp dword [rcx], 0 */
+        jump_if(e, IF_NOT, e->run + show);
+    }
+    memory(e, 0x83, 7, RAX, offsetof(struct peet_direct_sums, unsettled)); /* cmp qword [rax + …], 0 */
+    byte(e, 0);
+    jump_if(e, IF_NOT, e->run + show);
+    store(e, RDX, RSI, SITE(event.turns));
+    load(e, RCX, RBX, RUN(began));
+    if (t->clock_shift != 0) {
+        CODE(e, "\x48\xc1\xe9"); /* shr rcx, imm8 */
+        byte(e, t->clock_shift);
+    }
+    memory(e, 0x03, RCX, RBX, RUN(clock)); /* add rcx, [rbx + …] */
+    store(e, RCX, RAX, offsetof(struct peet_direct_sums, now));
+    CODE(e, "\x31\xc9"); /* xor ecx, ecx */
+    store(e, RCX, RAX, offsetof(struct peet_direct_sums, stop));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x8b\x8b"); /* mov ecx, [rbx + disp32] */
+    word32(e, (uint32_t)RUN(context));
+    CODE(e, "\x89\x4e"); /* mov [rsi + disp8], ecx */
+    byte(e, (unsigned)SITE(event.context));
+    CODE(e, "\x48\x89\xf1"); /* mov rcx, rsi */
+    load(e, RSI, RSI, SITE(only));
+    load(e, RDX, RBX, RUN(previous));
+    CODE(e, "\x44\x8b\x83"); /* mov r8d, [rbx + disp32] */
+    word32(e, (uint32_t)RUN(hw));
+    constant(e, RDI, (uint64_t)(uintptr_t)direct->observers[0].self);
+    constant(e, RAX, (uint64_t)(uintptr_t)direct->observers[0].ops->shown_alone);
+    CODE(e, "\x48\x83\xec\x08\xff\xd0\x48\x83\xc4\x08"); /* sub rsp, 8; call rax; add rsp, 8 */
+    load_run(e);
+    load(e, RDI, RBX, RUN(last));
+    byte(e, 0xc3);
+    return begin;
+}
+_Static_assert(offsetof(struct peet__direct_counted_site, event) == 0, "the code knows this");
 
 struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__direct *direct)
 {
@@ -245,7 +298,7 @@ struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__d
     CODE(e, "\x85\xc0\xc3");
 
     p.mark = write_observed(e, (const void *)(uintptr_t)peet__direct_mark, 0); /* rsi site */
-    p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1); /* rsi site, rdx iterations */
+    p.show = write_show(e, direct);                                            /* rsi site, rdx iterations */
     p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report, 0);
     return p;
 }

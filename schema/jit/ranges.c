@@ -94,26 +94,39 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
     }
 }
 
+static void count_for_observers(struct peet_direct_run *run, struct peet__direct_range *r, const uint64_t *at,
+    int is_hit, uint64_t elements)
+{
+    uint64_t values[8];
+    r->counted++;
+    if (!is_hit)
+        peet__range_values(at[r->first], r->kind == PEET__RANGE_TWO, at[r->second], at[BYTES], values);
+    peet__direct_count_range(run, r, is_hit ? NULL : values, elements);
+}
+
 uint64_t peet__direct_range(struct peet_direct_run *run)
 {
     struct peet__direct *const direct = peet__direct_of(run);
     const int looks = direct->table.range_looks;
+    const int defers = peet__direct_defers(run);
     const uint64_t *at = run->at;
     uint64_t instructions = 0;
-    if (peet__direct_defers(run)) /* it comes as an event */
-        return 0;
     do {
         const uint64_t what = at[1], bytes = at[4], elements = bytes / 8 + bytes % 8;
         if (__builtin_expect(bytes != 0, 1)) {
             struct peet__direct_range *r;
             if (what >= PEET__DIRECT_RANGES || (r = &direct->ranges[what])->kind == PEET__RANGE_UNKNOWN)
                 break;
+            if (defers && !r->counts) /* it comes as an event */
+                break;
             r->times++;
             r->elements += elements;
             instructions += INSTRUCTIONS;
             run->began = run->time;
-            const int is_hit = looks && hit(run, r, at, elements), shows = must_show(direct, r, elements);
-            if (!is_hit || shows)
+            const int is_hit = looks && hit(run, r, at, elements), shows = !r->counts && must_show(direct, r, elements);
+            if (r->counts)
+                count_for_observers(run, r, at, is_hit, elements);
+            else if (!is_hit || shows)
                 go_slowly(run, r, at, is_hit, shows);
         }
         at += 1 + PEET__RANGE_ARGS;
@@ -144,6 +157,8 @@ void peet__direct_range_known(struct peet__direct *direct, unsigned what, const 
     for (unsigned k = 0; k < 2; k++)
         r->sites[k] = direct->table.range_sites[block->refs[0].kind == PEET_REF_STORE][k];
     r->kind = block->insns[0].nrefs == 1 ? PEET__RANGE_ONE : PEET__RANGE_TWO;
+    if (!r->asked)
+        peet__direct_ask_of_range(direct, r, values);
 }
 
 void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_executed *fn, void *arg)
@@ -152,8 +167,11 @@ void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_exec
         struct peet__direct_range *r = &direct->ranges[k];
         if (r->times == 0)
             continue;
+        for (uint32_t o = 0; r->counted != 0 && o < direct->nobservers; o++)
+            if (direct->observers[o].ops->executed != NULL)
+                direct->observers[o].ops->executed(direct->observers[o].self, r->block, r->counted);
         fn(arg, r->block, r->times, r->reads * r->elements, r->writes * r->elements);
-        r->times = r->elements = 0;
+        r->times = r->elements = r->counted = 0;
     }
 }
 

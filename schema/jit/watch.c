@@ -282,6 +282,19 @@ void peet__direct_tally(struct emitter *m, uint32_t index)
         }
 }
 
+/* Executions of a block are counted for an observer.  Returns: 0, or -1: they cannot be */
+static int begin_to_count(struct peet__direct *d, uint32_t o, const struct peet_direct_watch *w)
+{
+    if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
+        return -1;
+    if (d->observers[o].sums == NULL) { /* nothing has been counted so far */
+        d->observers[o].sums = w->counted->sums;
+        memset(w->counted->sums->of, 0, sizeof w->counted->sums->of);
+        w->counted->sums->stop = 1;
+    }
+    return 0;
+}
+
 int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_function *compiled,
     const struct peet__function *f, uint32_t index, const uint64_t *values, uint64_t time)
 {
@@ -297,15 +310,10 @@ int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_funct
         if (is_watched(w) && d->holds && block->nvalues > PEET__DIRECT_VALUES)
             return -1;
         if (w != NULL && w->counted != NULL) {
-            if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
+            if (begin_to_count(d, o, w) != 0)
                 return -1;
             peet__direct_when_shown(w->counted, block, f->trace);
             w->counted->each = d->table.whole_cycles ? time >> d->table.clock_shift : 0;
-            if (d->observers[o].sums == NULL) { /* nothing has been counted so far */
-                d->observers[o].sums = w->counted->sums;
-                memset(w->counted->sums->of, 0, sizeof w->counted->sums->of);
-                w->counted->sums->stop = 1;
-            }
         } else if (w != NULL) {
             w->taken = peet__direct_taken(compiled, index);
         }
@@ -313,6 +321,21 @@ int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_funct
     }
     compiled->asked[index] = 1;
     return 0;
+}
+
+void peet__direct_ask_of_range(struct peet__direct *d, struct peet__direct_range *r, const uint64_t *values)
+{
+    r->asked = 1;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_watch **const w = &r->watches[o];
+        const struct peet_direct_observer *const ops = d->observers[o].ops;
+        if (ops->shown == NULL || ops->watch(d->observers[o].self, r->block, values, w) != 0 ||
+            peet__direct_counted_of(*w) == NULL || begin_to_count(d, o, *w) != 0)
+            return;
+        (*w)->counted->always = (*w)->counted->stops = 1; /* its function is called, and returns */
+        (*w)->counted->each = 0;                          /* that depends on the elements */
+    }
+    r->counts = d->nobservers != 0;
 }
 
 /* Which observers see iterations of the block, or may want to? */
@@ -364,6 +387,12 @@ void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_
 void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
 {
     (void)p, (void)f, (void)index;
+}
+
+void peet__direct_ask_of_range(struct peet__direct *d, struct peet__direct_range *r, const uint64_t *values)
+{
+    (void)d, (void)values;
+    r->asked = 1;
 }
 
 #endif

@@ -21,7 +21,7 @@ static const struct peet_param params[] = {
     {0},
 };
 
-enum { MATRIX = 256 };
+enum { MATRIX = 256, LIBRARY_VALUES = 8 };
 
 struct instance {
     struct profile profile;
@@ -217,6 +217,16 @@ static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *eve
 
 /* ---- blocks that code takes: invariant 5 */
 
+/** What a library's operation on ranges of one element counts, beyond the static part. */
+static void count_element(const struct peet_block *block, enum peet_convention how, struct peet_counts *counts)
+{
+    uint64_t values[LIBRARY_VALUES] = {0};
+
+    for (uint32_t i = 0; i < block->nrefs && block->nvalues <= LIBRARY_VALUES; i++)
+        values[block->refs[i].value + 1] = block->refs[i].insn == 0;
+    peet_count_dynamic(block, values, how, counts);
+}
+
 static int watch(void *self, const struct peet_block *block, const uint64_t *values,
     struct peet_direct_watch **out_watch)
 {
@@ -231,6 +241,13 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
     place->counted.adds[INSTRUCTIONS] = (uint32_t)each->instructions;
     place->counted.adds[READS] = (uint32_t)each->reads;
     place->counted.adds[WRITES] = (uint32_t)each->writes;
+    if (place->library) {
+        struct peet_counts element = {0, 0, 0};
+
+        count_element(block, p->convention, &element);
+        place->counted.element_adds[READS] = (uint32_t)element.reads;
+        place->counted.element_adds[WRITES] = (uint32_t)element.writes;
+    }
     place->watch.counted = &place->counted;
     *out_watch = &place->watch;
     return 0;
@@ -241,14 +258,14 @@ static inline void drain(const struct hardware *h, struct thread *c, uint64_t no
 {
     for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++)
         c->sum.of[i] = h->base[i] + sums[i];
-    c->sum.of[CYCLES] = now + h->offset;
+    c->sum.of[CYCLES] = h->base[CYCLES] + now;
 }
 
 static void begins(void *self, unsigned hw)
 {
     struct profile *p = self;
 
-    p->hw[hw].running = NULL;
+    p->hw[hw].running = p->running = NULL;
 }
 
 /** The first one since code began to take blocks of a context. */
@@ -264,8 +281,25 @@ static __attribute__((noinline)) struct thread *shown_first(struct profile *p, u
     h->place = NULL; /* places have their cycles from the code */
     for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++)
         h->base[i] = c->sum.of[i];
-    h->offset = c->sum.of[CYCLES] - now;
-    return h->running = c;
+    h->base[CYCLES] = c->sum.of[CYCLES] - now;
+    memcpy(p->base, h->base, sizeof p->base);
+    return h->running = p->running = c;
+}
+
+static __attribute__((noinline)) void shown_slowly(struct profile *p, unsigned hw, const struct peet_block_event *event,
+    const struct peet_block *previous, uint64_t now, const uint64_t *sums)
+{
+    const struct hardware *h = &p->hw[hw];
+    struct thread *c = h->running;
+
+    if (!c) {
+        if (p->failed || !(c = shown_first(p, hw, event->context, now)))
+            return;
+    } else if (previous) {
+        c->last = p->places[previous->id];
+    }
+    drain(h, c, now, sums);
+    enter(p, c, p->places[event->block->id], event->turns);
 }
 
 static void shown(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
@@ -273,23 +307,22 @@ static void shown(void *self, unsigned hw, const struct peet_block_event *event,
 {
     struct profile *p = self;
     const struct hardware *h = &p->hw[hw];
-    struct thread *c = h->running;
-    struct place *place = p->places[event->block->id], *last = NULL; /* watch() has seen them all */
+    const uint64_t all[RARE] = {sums[INSTRUCTIONS], sums[READS], sums[WRITES], now};
 
-    if (__builtin_expect(previous != NULL && c != NULL, 1)) {
-        const uint64_t sum[RARE] = {h->base[INSTRUCTIONS] + sums[INSTRUCTIONS], h->base[READS] + sums[READS],
-            h->base[WRITES] + sums[WRITES], now + h->offset};
+    /* watch() has seen all these blocks */
+    if (__builtin_expect(previous == NULL || h->running == NULL ||
+                !profile_step(p, h->running, p->places[previous->id], p->places[event->block->id], h->base, all),
+            0))
+        shown_slowly(p, hw, event, previous, now, sums);
+}
 
-        last = p->places[previous->id];
-        if (__builtin_expect(profile_step(p, c, last, place, sum), 1))
-            return;
-    } else if (!c && (p->failed || !(c = shown_first(p, hw, event->context, now)))) {
-        return;
-    }
-    if (last)
-        c->last = last;
-    drain(h, c, now, sums);
-    enter(p, c, place, event->turns);
+__attribute__((noinline)) void profile_shown_otherwise(void *self, const struct peet_direct_counted *counted,
+    const struct peet_block *previous, const struct peet_block_event *event, unsigned hw)
+{
+    const struct peet_direct_sums *sums = &((struct profile *)self)->sums;
+
+    (void)counted;
+    shown(self, hw, event, previous, sums->now, sums->of);
 }
 
 static void settled(void *self, unsigned hw)
@@ -305,7 +338,7 @@ static void ends(void *self, unsigned hw, const struct peet_block *previous, uin
     struct hardware *h = &p->hw[hw];
     struct thread *c = h->running;
 
-    h->running = NULL;
+    h->running = p->running = NULL;
     if (!previous || !c || p->failed)
         return;
     h->place = c->last = profile_place(p, previous);
@@ -321,7 +354,9 @@ static void executed(void *self, const struct peet_block *block, uint64_t times)
     if (place) {
         place->executions += times;
         place->cycles += place->counted.cycles;
-        place->counted.cycles = 0;
+        place->varying.reads += place->counted.elements * place->counted.element_adds[READS];
+        place->varying.writes += place->counted.elements * place->counted.element_adds[WRITES];
+        place->counted.cycles = place->counted.elements = 0;
     }
 }
 
@@ -330,10 +365,16 @@ static void undone(void *self, const struct peet_block *block, const uint64_t *v
     struct profile *p = self;
     struct place *place = profile_place(p, block);
 
-    (void)values;
     if (place) {
         place->executions -= times;
         place->cycles -= times * place->counted.each;
+    }
+    if (place && place->library) {
+        struct peet_counts counts = {0, 0, 0};
+
+        peet_count_dynamic(block, values, p->convention, &counts);
+        place->varying.reads -= counts.reads;
+        place->varying.writes -= counts.writes;
     }
 }
 
@@ -348,7 +389,10 @@ static const struct peet_direct_observer observed = {
     .ends = ends,
     .undone = undone,
     .at_commit = 1,
+    .shown_alone = profile_shown_alone,
 };
+_Static_assert(offsetof(struct peet_direct_sums, now) == CYCLES * sizeof(uint64_t),
+    "sums of a context's usual measures");
 _Static_assert(INSTRUCTIONS == 0 && READS == 1 && WRITES == 2 && PEET_DIRECT_SUMS == 3,
     "sums are a cost's first measures");
 

@@ -17,7 +17,7 @@
  *      tree of paths stays as small as the program's call graph allows, however deep the recursion is.  Contexts that
  *      are listed apart have a tree each; the results have one.
  *
- *   5. While code takes blocks for one context (peet/direct.h), it counts what they come to: the block's own cycles in
+ *   5. While code takes blocks for one context (peet/direct.h), and libraries' operations on ranges among them, it counts what they come to: the block's own cycles in
  *      place->counted, instructions, reads and writes in p->sums.  What a shown block comes with, and its hardware
  *      context's base, are the context's costs in all; c->sum is as much before anybody else uses it.  Only where a
  *      block is shown c->node changes.
@@ -57,6 +57,17 @@ struct cost {
     uint64_t of[MEASURES];
 };
 
+/** How control leaves a block, and how it comes to the next one shown: what one can tell from the blocks alone. */
+enum ways {
+    CALLS = 1,     /* by a call */
+    RETURNS = 2,   /* by a return, and in no other way */
+    CONTINUES = 4, /* somewhere in a function */
+    ENTERS = 8,    /* at its entry */
+    LIBRARY = 16,  /* a library's function, which is a block */
+    FROM = CALLS | RETURNS,
+    TO = CONTINUES | ENTERS | LIBRARY
+};
+
 /** A block of the program. */
 struct place {
     const struct peet_block *block; /* NULL: never executed */
@@ -70,6 +81,7 @@ struct place {
     uint8_t library; /* what a library's function references */
     uint8_t calls;   /* ends in a call: what is entered next has been called */
     uint8_t entry;   /* of its function, and nothing else */
+    uint8_t ways;    /* all that in one: enum ways */
     uint8_t first;   /* not the entry, but the function's first instruction: a jump there is a call, also from within */
     /* what code counts of executions that do not come as events; watch is the last member, for its guards */
     struct peet_direct_counted counted;
@@ -156,8 +168,7 @@ struct hardware {
     struct cost misses;
     /* code takes blocks of this context; NULL: none, or none was shown since it began to */
     struct thread *running;
-    uint64_t base[PEET_DIRECT_SUMS],
-        offset; /* its costs are the code's sums and so much more; cycles: the clock and so much more */
+    uint64_t base[RARE]; /* its costs are the code's sums and so much more; cycles: the clock and so much more */
 };
 
 struct profile {
@@ -178,6 +189,9 @@ struct profile {
     uint64_t *transfers;          /* lines that the cache of one hardware context gave to another: from * n + to */
     struct cost nowhere;          /* of no block of the program: misses, stalls, cycles, waits */
     struct peet_direct_sums sums; /* instructions, reads and writes of the context for which code takes blocks */
+    /* the last of struct hardware's that were set; of the only one, as long as shown_alone() is called */
+    struct thread *running;
+    uint64_t base[RARE];
     int failed;
 };
 
@@ -219,14 +233,24 @@ void profile_call(struct profile *p, struct thread *c, const struct place *place
  * jump, so that profile_move() has to look */
 int profile_return(struct profile *p, struct thread *c, const struct place *place);
 /** Both in one, where this is so and nothing has to be looked for: after the block @last, whatever c->last is.
- * @sum: as of c->sum, which need not be so far.  Returns: 0: nothing has happened, the others are to see to it */
+ * @base, @sums: the context's costs are both together; c->sum need not be so far.
+ * Returns: 0: nothing has happened, the others are to see to it */
 int profile_step(struct profile *p, struct thread *c, struct place *last, const struct place *place,
-    const uint64_t sum[RARE]);
+    const uint64_t base[RARE], const uint64_t sums[RARE]);
 /** The context is in the block, by a jump from its own function, and so many times again by jumps of the block to itself:
  * calls, as callgrind has it, for it is the function's first one.  @from: the block before, or NULL */
 void profile_back(struct profile *p, struct thread *c, struct place *place, struct place *from, uint64_t turns);
 /** All calls end. */
 void profile_unwind(struct profile *p, struct thread *c);
+
+/** shown_alone() of struct peet_direct_observer, for the one context for which code takes blocks. */
+void profile_shown_alone(void *self, const struct peet_direct_counted *counted, const struct peet_block *previous,
+    const struct peet_block_event *event, unsigned hw);
+
+/* ---- module.c */
+/** The same for what is not simply a call or a return. */
+void profile_shown_otherwise(void *self, const struct peet_direct_counted *counted, const struct peet_block *previous,
+    const struct peet_block_event *event, unsigned hw);
 
 /* ---- derive.c */
 /** What follows from the edges. */

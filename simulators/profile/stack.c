@@ -129,9 +129,25 @@ static inline uint32_t edge_of(struct profile *p, uint32_t node, struct place *s
     return other_edge(p, node, site, function);
 }
 
+/** The measures that change with each block, added and subtracted at once. */
+typedef uint64_t __attribute__((vector_size(RARE * sizeof(uint64_t)))) usual;
+
+static inline __attribute__((always_inline)) usual usual_of(const uint64_t of[RARE])
+{
+    usual u;
+
+    memcpy(&u, of, sizeof u);
+    return u;
+}
+
+static inline __attribute__((always_inline)) void usual_set(uint64_t of[RARE], usual u)
+{
+    memcpy(of, &u, sizeof u);
+}
+
 /** A call by this edge begins, with room for its frame.  @sum: the context's */
 static inline __attribute__((always_inline)) void begin_call(const struct profile *p, struct thread *c, uint32_t number,
-    struct place *last, int tail, const uint64_t sum[RARE])
+    struct place *last, int tail, usual sum)
 {
     struct edge *e = &p->edges[number];
     struct frame *f = &c->frames[c->nframes++];
@@ -145,10 +161,7 @@ static inline __attribute__((always_inline)) void begin_call(const struct profil
     f->enter.of[CYCLES] = sum[CYCLES];
     if (__builtin_expect(f->enter.version != c->sum.version, 0))
         profile_cost_copy_rare(p, &f->enter, &c->sum);
-    of[INSTRUCTIONS] -= sum[INSTRUCTIONS];
-    of[READS] -= sum[READS];
-    of[WRITES] -= sum[WRITES];
-    of[CYCLES] -= sum[CYCLES];
+    usual_set(of, usual_of(of) - sum);
     c->node = e->node;
 }
 
@@ -176,7 +189,7 @@ static inline void push_by(struct profile *p, struct thread *c, uint32_t number,
     if (number == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
         profile_grow(p, &c->on, &c->on_room, (size_t)routine + 1, sizeof(*c->on)))
         return;
-    begin_call(p, c, number, c->last, tail, c->sum.of);
+    begin_call(p, c, number, c->last, tail, usual_of(c->sum.of));
     p->edges[number].calls += calls;
 }
 
@@ -223,18 +236,14 @@ static __attribute__((noinline)) void add_back(struct profile *p, const struct t
 }
 
 /** The last call, which is no jump back, ends. */
-static inline __attribute__((always_inline)) void end_call(struct profile *p, struct thread *c,
-    const uint64_t sum[RARE])
+static inline __attribute__((always_inline)) void end_call(struct profile *p, struct thread *c, usual sum)
 {
     const struct frame *f = &c->frames[--c->nframes];
     struct edge *e = &p->edges[f->edge];
     const int inner = --c->on[f->routine].depth != 0;
     uint64_t *of = e->of[inner];
 
-    of[INSTRUCTIONS] += sum[INSTRUCTIONS];
-    of[READS] += sum[READS];
-    of[WRITES] += sum[WRITES];
-    of[CYCLES] += sum[CYCLES];
+    usual_set(of, usual_of(of) + sum);
     c->node = e->from;
     if (__builtin_expect(f->enter.version != c->sum.version, 0))
         add_rare(p, c, f, inner);
@@ -251,7 +260,7 @@ static inline int pop(struct profile *p, struct thread *c)
         add_back(p, c, f);
         c->node = p->edges[f->edge].from;
     } else {
-        end_call(p, c, c->sum.of);
+        end_call(p, c, usual_of(c->sum.of));
     }
     c->last = f->last;
     return f->tail;
@@ -402,45 +411,60 @@ int profile_return(struct profile *p, struct thread *c, const struct place *plac
     return 1;
 }
 
-/** A library calls a function again, which has returned to it.  Returns: whether it is that */
-static inline int step_again(struct profile *p, struct thread *c, const struct place *last, const struct place *place,
-    const uint64_t sum[RARE])
+/** What a library does ends, and something else begins in it from the same site; or a function that it has called.
+ * Returns: whether it is that */
+static int step_on(struct profile *p, struct thread *c, const struct place *last, const struct place *place, usual sum)
 {
     struct frame *f = &c->frames[c->nframes - 1];
+    struct place *site = f->last;
+    const uint32_t now = f->edge, next = place->library ? place->edge : site ? site->edge : 0;
+    const struct edge *e = &p->edges[next];
 
-    if (f->tail || f->back || f->routine != place->routine || last->routine != place->routine || last->library ||
-        !f->last || f->last->edge != f->edge || f->last->returns)
+    if (f->tail || f->back || f->routine != last->routine || !site || site->returns || e->from != p->edges[now].from ||
+        e->site != site || e->routine != place->routine || place->routine >= c->on_room)
         return 0;
-    p->edges[f->edge].calls++;
-    c->on[f->routine].called_back = 1;
-    f->enter.of[CYCLES] = sum[CYCLES];
-    if (f->enter.version != c->sum.version) {
-        add_rare(p, c, f, c->on[f->routine].depth != 1);
-        profile_cost_copy_rare(p, &f->enter, &c->sum);
+    p->edges[next].calls += place->block->flags & PEET_BLOCK_ENTRY ? 1 : 0;
+    c->on[place->routine].called_back = 1;
+    if (next == now && f->enter.version == c->sum.version) { /* the end adds what the beginning takes */
+        f->enter.of[CYCLES] = sum[CYCLES];
+    } else {
+        end_call(p, c, sum);
+        begin_call(p, c, next, site, 0, sum);
     }
-    return 1; /* the sum that goes to the edge at the end is what is taken from it at the beginning */
+    return 1;
 }
 
-int profile_step(struct profile *p, struct thread *c, struct place *last, const struct place *place,
-    const uint64_t sum[RARE])
+/** After a call.  @next: the edge, perhaps */
+static inline __attribute__((always_inline)) int step_in(const struct profile *p, struct thread *c, struct place *last,
+    const struct place *place, uint32_t next, usual sum)
 {
-    if (c->signal || !c->nframes || place->first)
-        return 0;
-    if (last->calls && place->entry) {
-        const struct edge *e = &p->edges[last->edge];
+    struct edge *e = &p->edges[next];
 
-        if (e->from != c->node || e->routine != place->routine || c->nframes == c->frames_room ||
-            place->routine >= c->on_room)
+    if (e->from != c->node || e->site != last || e->routine != place->routine || c->nframes == c->frames_room ||
+        place->routine >= c->on_room)
+        return 0;
+    begin_call(p, c, next, last, 0, sum);
+    return 1;
+}
+
+/** profile_step() without what libraries do. */
+static inline __attribute__((always_inline)) int step_simply(struct profile *p, struct thread *c, struct place *last,
+    const struct place *place, const uint64_t base[RARE], const uint64_t sums[RARE])
+{
+    const unsigned ways = (last->ways & FROM) | (place->ways & TO);
+    const usual sum = usual_of(base) + usual_of(sums);
+
+    if (c->signal)
+        return 0;
+    if (ways == (CALLS | ENTERS)) {
+        struct edge *e = &p->edges[last->edge];
+
+        if (!c->nframes || !step_in(p, c, last, place, last->edge, sum))
             return 0;
-        begin_call(p, c, last->edge, last, 0, sum);
-        p->edges[last->edge].calls++;
+        e->calls++;
         return 1;
     }
-    if (!last->returns || last->jumps || last->tails)
-        return 0;
-    if (place->entry)
-        return step_again(p, c, last, place, sum);
-    if (!place->library && c->nframes > 1) {
+    if (ways == (RETURNS | CONTINUES) && c->nframes > 1) {
         const struct frame *f = &c->frames[c->nframes - 1];
 
         if (f->tail || f->back || f[-1].routine != place->routine)
@@ -449,6 +473,39 @@ int profile_step(struct profile *p, struct thread *c, struct place *last, const 
         return 1;
     }
     return 0;
+}
+
+int profile_step(struct profile *p, struct thread *c, struct place *last, const struct place *place,
+    const uint64_t base[RARE], const uint64_t sums[RARE])
+{
+    const usual sum = usual_of(base) + usual_of(sums);
+
+    if (c->signal || !c->nframes)
+        return 0;
+    switch ((last->ways & FROM) | (place->ways & TO)) {
+    case CALLS | LIBRARY:
+        if (!step_in(p, c, last, place, place->edge, sum))
+            return 0;
+        p->edges[place->edge].calls += place->block->flags & PEET_BLOCK_ENTRY ? 1 : 0;
+        return 1;
+    case RETURNS | ENTERS:
+    case RETURNS | LIBRARY:
+        return step_on(p, c, last, place, sum);
+    default:
+        return step_simply(p, c, last, place, base, sums);
+    }
+}
+
+void profile_shown_alone(void *self, const struct peet_direct_counted *counted, const struct peet_block *previous,
+    const struct peet_block_event *event, unsigned hw)
+{
+    struct profile *p = self;
+    const struct place *place = (const void *)((const char *)counted - offsetof(struct place, counted));
+
+    if (__builtin_expect(previous == NULL || p->running == NULL ||
+                !step_simply(p, p->running, p->places[previous->id], place, p->base, p->sums.of),
+            0))
+        profile_shown_otherwise(self, counted, previous, event, hw);
 }
 
 void profile_unwind(struct profile *p, struct thread *c)

@@ -63,6 +63,12 @@ struct place *profile_place_new(struct profile *p, const struct peet_block *bloc
     place->leaves = place->returns || place->tails;
     place->entry = (uint8_t)((block->flags & PEET_BLOCK_ENTRY) && !place->library);
     place->calls = (uint8_t)(!place->leaves && !place->jumps);
+    place->ways =
+        (uint8_t)((place->calls ? CALLS : 0) | (place->returns && !place->jumps && !place->tails ? RETURNS : 0) |
+            (place->first            ? 0
+                    : place->library ? LIBRARY
+                    : place->entry   ? ENTERS
+                                     : CONTINUES));
     return place;
 }
 

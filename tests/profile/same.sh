@@ -40,6 +40,57 @@ done
 alike 1 ideal ./vm 10000 12 # blocks that come often: traces of several (schema/jit/trace_tree.c)
 alike 1 bus ./vm 3000 6
 alike 1 bus ./queens 9
+# libraries' operations on ranges, several threads at once: some of what is counted is undone
+cat >sorts.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { THREADS = 4, KEYS = 900 };
+static unsigned keys[THREADS][KEYS], copies[THREADS][KEYS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int less(const void *a, const void *b)
+{
+    const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    return (x > y) - (x < y);
+}
+static void *sort(void *arg)
+{
+    const long me = (long)arg;
+    unsigned state = (unsigned)me + 7;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < KEYS; i++)
+            keys[me][i] = state = state * 1664525 + 1013904223;
+        qsort(keys[me], KEYS, sizeof keys[me][0], less);
+        pthread_mutex_lock(&lock);
+        memcpy(copies[me], keys[me], sizeof keys[me]);
+        if (memcmp(copies[me], copies[(me + 1) % THREADS], 64) < 0)
+            state++;
+        pthread_mutex_unlock(&lock);
+        memset(keys[me], round, 100 * (size_t)(me + 1));
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[THREADS];
+    unsigned sum = 0;
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, sort, (void *)i);
+    for (long i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        sum += copies[i][KEYS / 2];
+    printf("%u\n", sum);
+    return 0;
+}
+END
+must "$peetcc" -O2 -g -pthread -o sorts sorts.c
+for machine in ideal bus,cache=2KiB,line=32,ways=4; do
+    for cores in 1 3 4; do
+        alike $cores $machine ./sorts
+    done
+done
 # what a library calls is below the function that went there by a tail call, and a call in pieces is one
 must "$peet" run -q --observe profile --observe counts -d unseen.out -- ./unseen >said.txt
 equal "who sorts" "$(jq -r '[.profile.calls[] | select(.callee == "compare" or .callee == "qsort") | .caller] | unique | join(" ")' unseen.out/stats.json)" sort

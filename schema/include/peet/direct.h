@@ -29,7 +29,7 @@ struct peet_block_event;
 struct peet_direct_run;
 struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 6
+#define PEET_DIRECT_ABI 7
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -213,6 +213,8 @@ struct peet_direct_run {
     uint32_t repeats; /* it executes again what was undone, while another hardware context acts */
     uint64_t *values; /* of the block for which an observer or the machine is asked */
     void *decoder;
+    struct peet_direct_sums *alone; /* of the observer that has shown_alone(), if that is called; NULL: it is not */
+    uint64_t clock;                 /* at time 0, in cycles; if `alone` is set */
 };
 
 struct peet_direct {
@@ -275,11 +277,13 @@ struct peet_direct_guard {
  * They are over all blocks since begins(); the memory is the observer's.  An execution is shown (struct
  * peet_direct_observer, shown()), before it is added, wherever control may have come from another function or from
  * another activation of the same one: at functions' entries and first instructions, after calls and returns, and after
- * jumps that leave a function.
+ * jumps that leave a function.  Where the machine takes libraries' operations on ranges (table.range), these are counted
+ * and shown like other blocks, if all who look on count.
  */
 enum { PEET_DIRECT_SUMS = 3 };
 struct peet_direct_sums {
     uint64_t of[PEET_DIRECT_SUMS]; /* peet's: since begins() */
+    uint64_t now;                  /* peet's, for shown_alone() */
     uint64_t stop;                 /* peet's: the next one is shown */
     uint64_t unsettled;            /* not 0: the observer waits for settled() */
 };
@@ -291,6 +295,9 @@ struct peet_direct_counted {
     uint64_t each; /* table.whole_cycles: an execution takes so many cycles, if it does not wait */
     /* cycles of the executions that executed() tells next; the observer then sets it to 0 */
     uint64_t cycles;
+    /* of a library's operation on ranges: what each element adds beside that; and, as for cycles, how many there were */
+    uint32_t element_adds[PEET_DIRECT_SUMS];
+    uint64_t elements;
 };
 
 /**
@@ -323,7 +330,8 @@ enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as
 struct peet_direct_observer {
     uint32_t abi;         /* PEET_DIRECT_ABI */
     uint32_t struct_size; /* sizeof(struct peet_direct_observer) */
-    /** watch() - which executions of a block it has to see; iterations of a loop come through loop().
+    /** watch() - which executions of a block it has to see; iterations of a loop come through loop().  An observer with
+     * shown() is asked of libraries' operations on ranges, too, which are counted or come through block().
      *  @values: those of one execution, which need not have happened
      *  @out_watch: NULL: none, nor iterations; executed() then says how many there were.  Always the same for a block
      *  Returns: 0, or -1: it has to see all executions, through block() */
@@ -362,7 +370,7 @@ struct peet_direct_observer {
      * marked() of every execution.  NULL: they were iterations of a loop, of which loop() has not told */
     void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** range() - if no other observer looks on: a library's operation on ranges happens, whose block would come through block(), unless the
-     * machine does not take it.  May be NULL: all do; not for observers with undone() or at_commit.
+     * machine does not take it.  May be NULL: all do; not for observers with undone(), shown() or at_commit.
      *  @references: that it makes.  Returns: 0: that is enough, or -1: it comes through block() */
     int (*range)(void *self, const struct peet_block *block, uint64_t references);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
@@ -380,6 +388,11 @@ struct peet_direct_observer {
      * others, on lines that neither has written since, may come in another order.  May be NULL: marks say nothing then.
      *  @values: all of the block's, whatever its guards are now */
     void (*marked)(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
+    /** shown_alone() - does the same as shown(), in fewer instructions of the caller's; called in its place while nobody else
+     * looks on and nothing can be undone.  May be NULL.
+     *  @counted: what the observer's watch has for the block; its sums are those of now, and sums->now the clock */
+    void (*shown_alone)(void *self, const struct peet_direct_counted *counted, const struct peet_block *previous,
+        const struct peet_block_event *event, unsigned hw);
 };
 
 #ifdef __cplusplus
