@@ -11,10 +11,8 @@
  */
 #include "foreign/translate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 #define ARITHMETIC \
@@ -42,114 +40,10 @@ static int starts(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-static int ends(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), m = strlen(suffix);
-    return n >= m && strcmp(s + n - m, suffix) == 0;
-}
-
-static int is_floating(const char *m)
-{
-    return ends(m, "ss") || ends(m, "sd") || ends(m, "ps") || ends(m, "pd");
-}
-
-static uint8_t class_of_name(const char *m)
-{
-    const char *plain = m[0] == 'v' && !starts(m, "verr") ? m + 1 : m;
-    const int vector = plain != m;
-    if ((is_floating(m) || m[0] == 'f') && !starts(plain, "cmov")) {
-        if (starts(plain, "mul") || starts(plain, "fm") || starts(plain, "fnm"))
-            return PEET_INSN_FP_MUL;
-        if (starts(plain, "div") || starts(plain, "sqrt") || starts(plain, "fdiv") || starts(plain, "fsqrt"))
-            return PEET_INSN_FP_DIV;
-        if (starts(plain, "add") || starts(plain, "sub") || starts(plain, "fadd") || starts(plain, "fsub") ||
-            starts(plain, "min") || starts(plain, "max") || starts(plain, "hadd"))
-            return PEET_INSN_FP_ADD;
-        return starts(plain, "mov") ? PEET_INSN_MOVE : PEET_INSN_FP_OTHER;
-    }
-    if (starts(plain, "mov") || starts(m, "push") || starts(m, "pop") || starts(m, "lea") || starts(m, "cmov"))
-        return starts(m, "popcnt") ? PEET_INSN_INT : PEET_INSN_MOVE;
-    if (vector || (m[0] == 'p' && !starts(m, "pdep") && !starts(m, "pext")))
-        return PEET_INSN_SIMD;
-    if (starts(m, "imul") || starts(m, "mul"))
-        return PEET_INSN_INT_MUL;
-    return starts(m, "idiv") || starts(m, "div") ? PEET_INSN_INT_DIV : PEET_INSN_INT;
-}
-
 /** Whether a jump or call names its target itself. */
 static int relative(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
     return z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
-}
-
-static uint8_t class_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands)
-{
-    switch (z->meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-        return PEET_INSN_BRANCH;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-        return PEET_INSN_JUMP;
-    case ZYDIS_CATEGORY_CALL:
-        return PEET_INSN_CALL;
-    case ZYDIS_CATEGORY_RET:
-        return PEET_INSN_RETURN;
-    case ZYDIS_CATEGORY_NOP:
-    case ZYDIS_CATEGORY_WIDENOP:
-        return PEET_INSN_NOP;
-    case ZYDIS_CATEGORY_STRINGOP:
-        return PEET_INSN_STRING;
-    default:
-        break;
-    }
-    switch (z->mnemonic) {
-    case ZYDIS_MNEMONIC_ENDBR64:
-        return PEET_INSN_NOP;
-    case ZYDIS_MNEMONIC_MFENCE:
-    case ZYDIS_MNEMONIC_LFENCE:
-    case ZYDIS_MNEMONIC_SFENCE:
-        return PEET_INSN_FENCE;
-    case ZYDIS_MNEMONIC_XCHG:
-        if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY || operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
-            return PEET_INSN_ATOMIC;
-        break;
-    default:
-        break;
-    }
-    return z->attributes & ZYDIS_ATTRIB_HAS_LOCK ? PEET_INSN_ATOMIC
-                                                 : class_of_name(ZydisMnemonicGetString(z->mnemonic));
-}
-
-struct kind {
-    UT_hash_handle hh;
-    char key[80], name[64];
-    struct peet_opcode opcode;
-};
-static struct kind *kinds;
-
-/* Instructions of one name and variant are of one kind. */
-static const struct peet_opcode *opcode_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands,
-    uint8_t klass)
-{
-    static const struct peet_opcode unknown = {"", "", 1, 250, 1, 0, PEET_INSN_OTHER, 0};
-    const unsigned variant = peet__foreign_opcode_variant(z, operands);
-    char name[64], key[80];
-    struct kind *k;
-    peet__foreign_opcode_name(z, operands, name);
-    snprintf(key, sizeof key, "%s %u", name, variant);
-    HASH_FIND_STR(kinds, key, k);
-    if (!k && (k = calloc(1, sizeof *k)) != NULL) {
-        strcpy(k->key, key);
-        strcpy(k->name, name);
-        k->opcode = (struct peet_opcode){.name = k->name,
-            .mnemonic = ZydisMnemonicGetString(z->mnemonic),
-            .latency_cycles = 1,
-            .rthroughput_millicycles = 250,
-            .uops = 1,
-            .klass = klass,
-            .variant = (uint16_t)variant};
-        HASH_ADD_STR(kinds, key, k);
-    }
-    return k ? &k->opcode : &unknown;
 }
 
 /* peet's number of a register, -1: none that is told. */
@@ -615,13 +509,13 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
     struct peet__foreign_plan *p = s->plan;
     struct peet_insn *insn = &p->insns[p->n];
     struct peet__foreign_insn *code = &p->code[p->n];
-    const uint8_t klass = class_of(z, o);
+    const uint8_t klass = peet__foreign_class(z, o);
     s->at = p->n;
     *code = (struct peet__foreign_insn){.pc = pc, .length = z->length, .z = *z};
     memcpy(code->bytes, p->image->text + (pc - p->image->lo), z->length);
     uses(z, o, &code->reads, &code->writes);
     *insn = (struct peet_insn){.pc = pc,
-        .opcode = opcode_of(z, o, klass),
+        .opcode = peet__foreign_opcode(z, o, klass),
         .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref),
         .length_bytes = z->length,
         .flags = flags_of(z, o, klass)};
@@ -725,6 +619,13 @@ static uint64_t way_on(struct state *s, const struct peet__foreign_image *image)
     return to;
 }
 
+/* The kernel or the runtime comes in here. */
+static int ends_part(const ZydisDecodedInstruction *z)
+{
+    return z->mnemonic == ZYDIS_MNEMONIC_SYSCALL || z->mnemonic == ZYDIS_MNEMONIC_RDTSC ||
+        z->mnemonic == ZYDIS_MNEMONIC_RDTSCP || z->mnemonic == ZYDIS_MNEMONIC_CPUID;
+}
+
 /* One block, from pc on.  Where it ends does not depend on the trace: if that has no room for it, it has no instructions. */
 static void analyse_part(struct state *s, struct life *life, uint64_t pc)
 {
@@ -752,7 +653,7 @@ static void analyse_part(struct state *s, struct life *life, uint64_t pc)
         if (life)
             live(life, p->code[p->n - 1].reads, p->code[p->n - 1].writes);
         pc += z.length;
-        if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+        if (ends_part(&z))
             break;
     }
     if (s->full && p->nparts > 1) {

@@ -305,6 +305,30 @@ static int last_is_control(const struct peet__foreign_part *p)
     return p->end != PEET__FOREIGN_NEXT && p->end != PEET__FOREIGN_UNKNOWN && p->end != PEET__FOREIGN_STOP;
 }
 
+/* A call of a stub that keeps what is not its to change; all of this is as after recorded code (peet/raw.h). */
+static void put_hook(struct peet__foreign_code *c, uint32_t slot, uint32_t word)
+{
+    PEET__PUT(c, "\x48\x8d\x64\x24\x80\xff\x14\x25"); /* lea -128(%rsp), %rsp; call *slot */
+    peet__put32(c, (int32_t)slot);
+    PEET__PUT(c, "\x0f\x1f\x80"); /* nopl word(%rax) */
+    peet__put32(c, (int32_t)word);
+    PEET__PUT(c, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp), %rsp */
+}
+
+/* An instruction, and what it would tell of the host. */
+static void put_instruction(struct peet__foreign_code *c, const struct peet__foreign_insn *insn)
+{
+    if (insn->z.mnemonic == ZYDIS_MNEMONIC_CPUID) {
+        put_hook(c, STATE(PEET_FOREIGN_CPUID), 0);
+        return;
+    }
+    peet__put_copy(c, insn);
+    if (insn->z.mnemonic == ZYDIS_MNEMONIC_RDTSC)
+        put_hook(c, CONTROL(PEET_CONTROL_CLOCK), PEET_HOOK_VECTORS | PEET_HOOK_RDTSC);
+    else if (insn->z.mnemonic == ZYDIS_MNEMONIC_RDTSCP)
+        put_hook(c, CONTROL(PEET_CONTROL_CLOCK), PEET_HOOK_VECTORS | PEET_HOOK_RDTSCP);
+}
+
 /* May it turn back, so that a circle could go round without a check? */
 static int may_turn_back(const struct peet__foreign_plan *plan)
 {
@@ -531,7 +555,7 @@ void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan 
             p->offsets[k] = (uint16_t)(k ? c->at - begin : 0);
             put_slots(c, p, k);
             if (k + 1 < part->insn + part->ninsns || !last_is_control(part))
-                peet__put_copy(c, &p->code[k]);
+                put_instruction(c, &p->code[k]);
         }
         if (m + 1 == p->nparts)
             put_slots(c, p, p->n);

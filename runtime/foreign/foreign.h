@@ -15,9 +15,9 @@
  *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees
  *      the flags.
  *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or
- *      the runtime's functions that wait: it may hold what its own locks protect, and those do nothing in a process of
- *      one thread.  The record grows meanwhile.
- *   5. Behind a system call nothing is spilled, and the cursor is in its place: handlers of signals run there.
+ *      the runtime's functions that wait, or reads the time stamp counter: it may hold what its own locks protect, and
+ *      those do nothing in a process of one thread.  The record grows meanwhile.
+ *   5. Behind a system call, and rdtsc, nothing is spilled, and the cursor is in its place: handlers of signals run there.
  *   6. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
  */
 #ifndef PEET_FOREIGN_H
@@ -45,6 +45,7 @@
 #define PEET_FOREIGN_NATIVE_RETURN 128
 #define PEET_FOREIGN_ON 136
 #define PEET_FOREIGN_YIELD 144
+#define PEET_FOREIGN_CPUID 152
 
 /* The words that begin records of foreign blocks: numbers at which no code of a program lies.  Their distance is that
  * of places in code that the decoder finds fast (schema/direct.h). */
@@ -68,6 +69,7 @@ struct peet_foreign_state {
     uint64_t native_return; /* code that returns to where no translation is: the stack pointer is behind the address */
     uint64_t on;            /* the subject's world: 1 */
     uint64_t yield;         /* the stub of a full ring (foreign code's own) */
+    uint64_t cpuid;         /* the stub that stands for the instruction */
 };
 _Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO &&
         offsetof(struct peet_foreign_state, target) == PEET_FOREIGN_TARGET &&
@@ -79,7 +81,8 @@ _Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO &&
         offsetof(struct peet_foreign_state, stack) == PEET_FOREIGN_STACK &&
         offsetof(struct peet_foreign_state, native_return) == PEET_FOREIGN_NATIVE_RETURN &&
         offsetof(struct peet_foreign_state, on) == PEET_FOREIGN_ON &&
-        offsetof(struct peet_foreign_state, yield) == PEET_FOREIGN_YIELD,
+        offsetof(struct peet_foreign_state, yield) == PEET_FOREIGN_YIELD &&
+        offsetof(struct peet_foreign_state, cpuid) == PEET_FOREIGN_CPUID,
     "code knows this");
 #define peet__foreign_state ((volatile struct peet_foreign_state *)PEET_FOREIGN_LOW)
 

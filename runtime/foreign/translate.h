@@ -3,6 +3,7 @@
  * The translator in its parts.  It lives in the host's library, with Zydis, out of the subject's sight.
  *   images.c   which code is foreign, its functions and names, and a copy of its text as it was
  *   analyse.c  what a block's instructions are, reference, read and write; what must be recorded
+ *   kinds.c    classes and opcodes of instructions
  *   opcodes.c  LLVM's names of instructions
  *   code.c     the block's code in the cache
  *   entries.c  jumps from the original text to the cache
@@ -166,6 +167,14 @@ void peet__foreign_opcode_name(const ZydisDecodedInstruction *insn, const ZydisD
 /** What its cost depends on besides its name, as the schema says it of compiled code: equal sources, a condition, the
  * shape of an address that is computed.  Returns: a number of compiler-pass/variants.h; 0: nothing */
 unsigned peet__foreign_opcode_variant(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands);
+
+/* ----------------------------------------------------------------------------------------------- kinds.c */
+
+/** A number of enum peet_insn_class. */
+uint8_t peet__foreign_class(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands);
+/** Instructions of one name and variant have one opcode.  @klass: of the instruction */
+const struct peet_opcode *peet__foreign_opcode(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+    uint8_t klass);
 
 /* ------------------------------------------------------------------------------------------------ code.c */
 

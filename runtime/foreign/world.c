@@ -29,6 +29,7 @@ enum { STACK_BYTES = 1 << 20, THUNK_BYTES = 96, THUNKS_BYTES = 256 << 10 };
 void peet__foreign_dispatch(uint64_t *frame);
 void peet__stub_foreign_yield(uint64_t *frame);
 void peet__stub_foreign(void);
+void peet__stub_cpuid(void);
 extern const char peet__foreign_miss_jump[], peet__foreign_miss_return[], peet__foreign_native_return[];
 
 _Thread_local volatile uint64_t peet__foreign_world;
@@ -59,6 +60,7 @@ PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, peet_foreign_improve
     peet__foreign_state->miss_jump = (uint64_t)peet__foreign_miss_jump;
     peet__foreign_state->miss_return = (uint64_t)peet__foreign_miss_return;
     peet__foreign_state->yield = (uint64_t)peet__stub_foreign;
+    peet__foreign_state->cpuid = (uint64_t)peet__stub_cpuid;
     peet__foreign_state->native_return = (uint64_t)peet__foreign_native_return;
     *out_world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base());
     return 0;

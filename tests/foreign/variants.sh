@@ -23,12 +23,13 @@ must "$peetcc" -O1 -fno-builtin -o copies copies.c
 # refs_of FOLDER: instructions and references of all functions of the C library
 instructions_of() { value "$1/stats.json" totals.instructions; }
 unset GLIBC_TUNABLES
-must "$peet" run -q --foreign=record --observe counts -d pinned -- ./copies >pinned.printed
+must "$peet" run -q --foreign=record --observe counts --observe hash -d pinned -- ./copies >pinned.printed
 # What a processor without these would have chosen.
 GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM:glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=786432 \
-    must "$peet" run -q --foreign=record --observe counts -d lesser -- ./copies >lesser.printed
+    must "$peet" run -q --foreign=record --observe counts --observe hash -d lesser -- ./copies >lesser.printed
 same pinned.printed lesser.printed
 equal "instructions with the variants of a lesser processor" "$(instructions_of pinned)" "$(instructions_of lesser)"
+equal "the hash on a lesser processor" "$(value pinned/stats.json hash.hash)" "$(value lesser/stats.json hash.hash)"
 GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS must "$peet" run -q --foreign=record --observe counts -d chosen -- ./copies >chosen.printed
 same pinned.printed chosen.printed
 if grep -q avx2 /proc/cpuinfo && [ "$(instructions_of pinned)" = "$(instructions_of chosen)" ]; then

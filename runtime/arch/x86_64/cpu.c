@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the processor can do about saving its state; and the layout of saved state, for messages.
+ * What the processor can do about saving its state; what foreign code is told that it can do; and the layout of saved
+ * state, for messages.
  * With the assembly beside it, all that depends on the processor.
  */
 #include "internal.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 
 int peet__xsave_kind;
+void peet__foreign_cpuid(uint64_t *frame);
 
 void peet__xsave_probe(void)
 {
@@ -19,6 +21,46 @@ void peet__xsave_probe(void)
     peet__xsave_kind = 1;
     if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 2))
         peet__xsave_kind = 2;
+}
+
+/* What foreign code is told of the processor, as it is told everywhere: one with all that x86-64-v3 has, as far as this one
+ * has it, and nothing else; a family and model that are nobody's. */
+void peet__foreign_cpuid(uint64_t *frame)
+{
+    enum { BASIC = 7, EXTENDED = 0x80000001, SIGNATURE = 0x600f00 };
+    const uint32_t leaf = (uint32_t)frame[RAX], sub = (uint32_t)frame[RCX];
+    uint32_t a = 0, b = 0, c = 0, d = 0;
+    if (leaf == 1 || leaf == BASIC || leaf == EXTENDED)
+        __cpuid_count(leaf, sub, a, b, c, d);
+    switch (leaf) {
+    case 0:
+        a = BASIC;
+        memcpy(&b, "peet", sizeof b), memcpy(&d, "peet", sizeof d), memcpy(&c, "peet", sizeof c);
+        break;
+    case 1:
+        a = SIGNATURE;
+        b = 8 << 8; /* clflush: lines of 64 bytes */
+        c &= bit_SSE3 | bit_SSSE3 | bit_FMA | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_MOVBE | bit_POPCNT |
+            bit_XSAVE | bit_OSXSAVE | bit_AVX | bit_F16C;
+        d &= bit_CMPXCHG8B | bit_CMOV | bit_MMX | bit_FXSAVE | bit_SSE | bit_SSE2 | 1 /* x87 */ | 1 << 4 /* rdtsc */ |
+            1 << 19 /* clflush */;
+        break;
+    case BASIC:
+        a = c = d = 0;
+        b = sub == 0 ? b & (bit_BMI | bit_AVX2 | bit_BMI2) : 0;
+        break;
+    case 0x80000000:
+        a = EXTENDED;
+        break;
+    case EXTENDED:
+        a = b = 0;
+        c &= bit_LAHF_LM | bit_ABM;
+        d &= bit_LM | 1 << 11 /* syscall */ | 1 << 20 /* nx */ | 1 << 27 /* rdtscp */;
+        break;
+    default: /* nothing is known of it */
+        break;
+    }
+    frame[RAX] = a, frame[RBX] = b, frame[RCX] = c, frame[RDX] = d;
 }
 
 static void from_gregs(const greg_t *regs, uint64_t out[8])

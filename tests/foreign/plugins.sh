@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Libraries come and go while foreign code is recorded: plug-ins without a schema that call the program back, use the C library and throw; one
+# with a schema; another one in the same place.  The program does what it does natively, and what the plug-ins call of
+# the C library is recorded.
+. "$(dirname "$0")/lib.sh"
+cat >plugin.cpp <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+static int by_value(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static int begun = 40 + NUMBER;
+struct begins { begins() { begun += NUMBER; } ~begins() { std::printf("plug-in %d ends\n", NUMBER); } } both;
+extern "C" long work(long x, long (*back)(long))
+{
+    int values[16];
+    char text[64];
+    for (int k = 0; k < 16; k++)
+        values[k] = (int)((x * (k + NUMBER) * 7919) % 101);
+    std::qsort(values, 16, sizeof *values, by_value);
+    std::snprintf(text, sizeof text, "%ld %d", x, values[7]);
+    char *copy = strdup(text);
+    long sum = (long)std::strlen(copy) + values[7] * NUMBER + back(x) + begun;
+    std::free(copy);
+    if (x % 50 == NUMBER)
+        throw std::runtime_error("thrown by a plug-in");
+    return sum;
+}
+END
+cat >main.cpp <<'END'
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <exception>
+static long calls;
+static long back(long x) { calls++; return x % 3 ? x : back(x + 1); }
+int main(int argc, char **argv)
+{
+    const int rounds = 4;
+    for (int round = 0; round < rounds; round++)
+        for (int k = 1; k < argc; k++) {
+            void *library = dlopen(argv[k], RTLD_NOW | RTLD_LOCAL);
+            auto work = library ? (long (*)(long, long (*)(long)))dlsym(library, "work") : nullptr;
+            long sum = 0, caught = 0;
+            if (!work) {
+                std::printf("%s\n", dlerror());
+                return 1;
+            }
+            for (long x = 0; x < 200; x++)
+                try {
+                    sum += work(x, back);
+                } catch (const std::exception &e) {
+                    caught += (long)std::strlen(e.what());
+                }
+            dlclose(library);
+            std::printf("%d %d: %ld, caught %ld, %ld calls\n", round, k, sum, caught, calls);
+        }
+    return 0;
+}
+END
+for number in 1 2; do
+    must "$PEET_PLAIN_CXX" -O2 -w -fPIC -shared -DNUMBER=$number -o libplain$number.so plugin.cpp
+done
+must "$peetcxx" -O2 -w -fPIC -shared -DNUMBER=3 -o librecorded.so plugin.cpp
+must "$peetcxx" -O2 -o main main.cpp -ldl
+plugins="./libplain1.so ./libplain2.so ./librecorded.so"
+# shellcheck disable=SC2086
+must ./main $plugins >native
+for time in 1 2; do
+    # shellcheck disable=SC2086
+    must "$peet" run -q --foreign=record --observe counts --observe hash -d out.$time -- ./main $plugins >printed.$time
+    same printed.$time native "the program does not do what it does natively"
+    value out.$time/stats.json hash.hash >hash.$time
+done
+same hash.1 hash.2 "the second run was another"
+# Of 2400 calls of each kind, sorts and numbers as text come from libraries that were loaded later.
+calls_of() { "$PEET_PREFIX/tests/json-get" -r out.1/stats.json counts.functions name calls | awk -v name="$1" '$1 == name { sum += $2 } END { print sum + 0 }'; }
+for name in qsort snprintf strdup; do
+    [ "$(calls_of $name)" -ge 2400 ] || fail "of 2400 calls of $name in plug-ins, $(calls_of $name) are recorded"
+done
