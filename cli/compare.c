@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet compare: how far two recorded runs are apart, context by context. */
+#include "arguments.h"
 #include "compare.h"
 #include "compare_kept.h"
 
@@ -54,20 +55,20 @@ static const struct argp_option options[] = {
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
-    unsigned long long *number = key == KEY_EFFORT ? &asked->effort
-        : key == KEY_LIST                          ? &asked->list
-        : key == KEY_BAND                          ? &asked->band
-        : key == KEY_PIECE                         ? &asked->piece
-                                                   : NULL;
-    char *end;
 
-    if (number) {
-        *number = strtoull(text, &end, 10);
-        if (*end || end == text)
-            argp_error(state, "'%s' is not a whole number", text);
-        return 0;
-    }
     switch (key) {
+    case KEY_EFFORT:
+        asked->effort = peet_cli_count(state, "--effort", text, 0, UINT64_MAX);
+        return 0;
+    case KEY_BAND:
+        asked->band = peet_cli_count(state, "--band", text, 0, UINT64_MAX);
+        return 0;
+    case KEY_PIECE:
+        asked->piece = peet_cli_count(state, "--piece", text, 1024, SIZE_MAX / 64);
+        return 0;
+    case KEY_LIST:
+        asked->list = peet_cli_count(state, "--list", text, 0, UINT64_MAX);
+        return 0;
     case KEY_WHAT:
         if (strcmp(text, "instructions") == 0)
             asked->what = INSTRUCTIONS;
@@ -99,8 +100,6 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "--average: name two traces or more");
         if (asked->average && asked->functions)
             argp_error(state, "--average: events are not of functions");
-        if (asked->piece < 1024 || asked->piece > SIZE_MAX / 64)
-            argp_error(state, "--piece: from 1024 on");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

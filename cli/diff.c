@@ -4,6 +4,7 @@
  * repeats exactly, so each difference has a cause.  The exit status says whether there are any beyond a threshold, for
  * scripts.
  */
+#include "arguments.h"
 #include "common.h"
 #include "figures.h"
 #include "module_tables.h"
@@ -59,12 +60,10 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     case 't':
         asked->threshold_percent = strtod(text, &end);
         if (*end || end == text || !(asked->threshold_percent >= 0) || isinf(asked->threshold_percent))
-            argp_error(state, "--threshold: '%s' is no number from 0 on", text);
+            argp_error(state, "--threshold: '%s' is not a number from 0 on", text);
         return 0;
     case 'k':
-        asked->top = (int)strtol(text, &end, 10);
-        if (*end || end == text || asked->top < 1)
-            argp_error(state, "--top: '%s' is no number from 1 on", text);
+        asked->top = (int)peet_cli_count(state, "--top", text, 1, INT_MAX);
         return 0;
     case 'g':
         asked->groups[asked->ngroups++] = text;

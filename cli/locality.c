@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet locality: signatures of programs' memory behaviour, what caches make of them, streams and programs that have
  * them */
+#include "arguments.h"
 #include "common.h"
 #include "locality.h"
 #include "trace/insns.h"
@@ -106,22 +107,12 @@ struct asked {
 
 /* ------------------------------------------------------------------------------------------------- options */
 
-static uint64_t count_of(const char *text, uint64_t least, uint64_t most, const char *option, struct argp_state *state)
-{
-    char *end;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || value < least || value > most)
-        argp_error(state, "%s: '%s' is no number from %llu to %llu", option, text, (unsigned long long)least,
-            (unsigned long long)most);
-    return value;
-}
-
 static double share_of(const char *text, const char *option, struct argp_state *state)
 {
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !(value >= 0 && value <= 1))
-        argp_error(state, "%s: '%s' is no number from 0 to 1", option, text);
+        argp_error(state, "%s: '%s' is not a number from 0 to 1", option, text);
     return value;
 }
 
@@ -187,10 +178,10 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->plot = text;
         return 0;
     case 'n':
-        asked->length = count_of(text, 1, 1ull << 28, "--length", state);
+        asked->length = peet_cli_count(state, "--length", text, 1, 1ull << 28);
         return 0;
     case 't':
-        asked->threads = count_of(text, 1, 1024, "--threads", state);
+        asked->threads = peet_cli_count(state, "--threads", text, 1, 1024);
         return 0;
     case 'c':
         read_cache(text, asked, state);
@@ -202,7 +193,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->format = text;
         return 0;
     case KEY_SEED:
-        asked->seed = count_of(text, 1, UINT64_MAX, "--seed", state);
+        asked->seed = peet_cli_count(state, "--seed", text, 1, UINT64_MAX);
         return 0;
     case KEY_PLAIN:
         asked->plain = 1;
@@ -220,10 +211,10 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->sharing = share_of(text, "--sharing", state);
         return 0;
     case KEY_REPLICAS:
-        asked->replicas = count_of(text, 1, 4096, "--replicas", state);
+        asked->replicas = peet_cli_count(state, "--replicas", text, 1, 4096);
         return 0;
     case KEY_MOST:
-        asked->most = count_of(text, 1, MOST_PHASES, "--most", state);
+        asked->most = peet_cli_count(state, "--most", text, 1, MOST_PHASES);
         return 0;
     case ARGP_KEY_ARG:
         asked->arguments[asked->narguments++] = text;

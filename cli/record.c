@@ -3,6 +3,7 @@
  * peet record: the program runs on the computer's own processors, its threads side by side, and leaves a trace.  This
  * process starts it and writes what it records; the program shares memory with it and nothing else.
  */
+#include "arguments.h"
 #include "common.h"
 #include "config/config.h"
 #include "number.h"
@@ -45,24 +46,16 @@ static const struct argp_option options_table[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
-    char *end;
-    unsigned long long n;
 
     switch (key) {
     case 'd':
         o->output = arg;
         return 0;
     case 'b':
+        o->mib = peet_cli_count(state, "--buffer", arg, MIB_LEAST, 1u << 22);
+        return 0;
     case 'l':
-        errno = 0;
-        n = strtoull(arg, &end, 10);
-        if (*end || !*arg || errno || *arg == '-' || (key == 'l' ? n > 19 : n < MIB_LEAST || n > 1u << 22))
-            argp_error(state, key == 'l' ? "--level: %s is not between 0 and 19" : "--buffer: %s is no size in MiB",
-                arg);
-        if (key == 'l')
-            o->level = (int)n;
-        else
-            o->mib = n;
+        o->level = (int)peet_cli_count(state, "--level", arg, 0, 19);
         return 0;
     case 'q':
         o->quiet = 1;

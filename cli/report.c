@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet report: what runs have left in their folders, for people: the page of any run, several side by side, tables and
  * pictures by data structure, and of where the cycles went. */
+#include "arguments.h"
 #include "common.h"
 #include "export.h"
 #include "figures.h"
@@ -71,14 +72,10 @@ static const struct argp_option options[] = {
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
-    char *end;
-    long top;
+
     switch (key) {
     case 't':
-        top = strtol(text, &end, 10);
-        if (*end || end == text || top < 1 || top > PEET_CLI_REPORT_TOP)
-            argp_error(state, "--top: '%s' is no number from 1 to %d", text, PEET_CLI_REPORT_TOP);
-        asked->top = (int)top;
+        asked->top = (int)peet_cli_count(state, "--top", text, 1, PEET_CLI_REPORT_TOP);
         return 0;
     case 'p':
         asked->plot = text;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet schema: what the schema of a program, a shared object or a .schema file says. */
+#include "arguments.h"
 #include "common.h"
 #include "program.h"
 #include "schema_print.h"
@@ -38,9 +39,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->summary = 1;
         return 0;
     case ARGP_KEY_ARG:
-        if (asked->program)
-            argp_error(state, "one program at a time");
-        asked->program = text;
+        peet_cli_one(state, "program", text, &asked->program);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the program is missing");

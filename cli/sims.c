@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet sims: the modules that come with peet, or one module's parameters. */
+#include "arguments.h"
 #include "common.h"
 #include "modules/modhost.h"
 
@@ -29,9 +30,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->json = 1;
         return 0;
     case ARGP_KEY_ARG:
-        if (asked->name)
-            argp_error(state, "one module at a time");
-        asked->name = text;
+        peet_cli_one(state, "module", text, &asked->name);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

@@ -2,6 +2,7 @@
 /* peet sweep: a grid or list of settings and programs, each a run; goes on after an interruption.  See sweep.h. */
 #include "sweep.h"
 
+#include "arguments.h"
 #include "common.h"
 #include "picture.h"
 
@@ -44,15 +45,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static size_t number_of(const char *text, const char *what, size_t most, struct argp_state *state)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-    if (*end || end == text || n < 1 || (size_t)n > most)
-        argp_error(state, "%s: '%s' is no number from 1 to %zu", what, text, most);
-    return (size_t)n;
-}
-
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
@@ -61,7 +53,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->output = text;
         return 0;
     case 'j':
-        asked->jobs = (unsigned)number_of(text, "--jobs", JOBS_MOST, state);
+        asked->jobs = (unsigned)peet_cli_count(state, "--jobs", text, 1, JOBS_MOST);
         return 0;
     case KEY_PARALLEL:
     case KEY_SLURM:
@@ -81,7 +73,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->json = 1;
         return 0;
     case KEY_ONE:
-        asked->one = number_of(text, "--run-one", PEET_CLI_SWEEP_RUNS, state);
+        asked->one = peet_cli_count(state, "--run-one", text, 1, PEET_CLI_SWEEP_RUNS);
         return 0;
     case ARGP_KEY_ARG:
         if (asked->plan)

@@ -3,6 +3,7 @@
  * trace_*.c. */
 #include "trace.h"
 
+#include "arguments.h"
 #include "common.h"
 
 #include <argp.h>
@@ -130,9 +131,7 @@ static error_t read_one(int key, char *text, struct argp_state *state)
         asked->json = 1;
         return 0;
     case ARGP_KEY_ARG:
-        if (asked->name)
-            argp_error(state, "one trace at a time");
-        asked->name = text;
+        peet_cli_one(state, "trace", text, &asked->name);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the trace is missing");

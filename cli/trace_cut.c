@@ -14,6 +14,7 @@
  */
 #include "trace.h"
 
+#include "arguments.h"
 #include "common.h"
 #include "trace_walk.h"
 
@@ -633,19 +634,12 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "--%s: '%s' is not N, M-N or M- with M below N",
                 asked->by_cycles ? "cycles" : "instructions", text);
         return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 2)
-            argp_error(state, "one trace and one output at a time");
-        asked->names[state->arg_num] = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!asked->names[1])
-            argp_error(state, "%s is missing", asked->names[0] ? "OUTPUT" : "TRACE");
+    case ARGP_KEY_SUCCESS:
         if (!asked->said)
             argp_error(state, "--cycles or --instructions says which part");
         return 0;
     }
-    return ARGP_ERR_UNKNOWN;
+    return peet_cli_trace_and_output(key, text, state, asked->names);
 }
 
 static const struct argp parser = {

@@ -3,6 +3,7 @@
  */
 #include "trace.h"
 
+#include "arguments.h"
 #include "common.h"
 #include "config/import.h"
 #include "decode/decode.h"
@@ -126,33 +127,21 @@ static const struct argp_option print_options[] = {
     {0},
 };
 
-static uint64_t count_of(const char *text, const char *option, struct argp_state *state)
-{
-    char *end;
-    const uint64_t n = strtoull(text, &end, 10);
-
-    if (*text < '0' || *text > '9' || *end)
-        argp_error(state, "--%s: '%s' is not a whole number", option, text);
-    return n;
-}
-
 static error_t read_print(int key, char *text, struct argp_state *state)
 {
     struct printed *asked = state->input;
     switch (key) {
     case KEY_CONTEXT:
-        asked->context = count_of(text, "context", state);
+        asked->context = peet_cli_count(state, "--context", text, 0, UINT64_MAX);
         return 0;
     case KEY_SKIP:
-        asked->skip = count_of(text, "skip", state);
+        asked->skip = peet_cli_count(state, "--skip", text, 0, UINT64_MAX);
         return 0;
     case KEY_LIMIT:
-        asked->limit = count_of(text, "limit", state);
+        asked->limit = peet_cli_count(state, "--limit", text, 0, UINT64_MAX);
         return 0;
     case ARGP_KEY_ARG:
-        if (asked->name)
-            argp_error(state, "one trace at a time");
-        asked->name = text;
+        peet_cli_one(state, "trace", text, &asked->name);
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the trace is missing");
@@ -392,19 +381,12 @@ static error_t read_convert(int key, char *text, struct argp_state *state)
     case KEY_FROM:
         asked->from = text;
         return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 2)
-            argp_error(state, "one trace and one output at a time");
-        asked->names[state->arg_num] = text;
-        return 0;
-    case ARGP_KEY_END:
-        if (!asked->names[1])
-            argp_error(state, "%s is missing", asked->names[0] ? "OUTPUT" : "TRACE");
+    case ARGP_KEY_SUCCESS:
         if (!asked->to)
             argp_error(state, "--to says which format");
         return 0;
     }
-    return ARGP_ERR_UNKNOWN;
+    return peet_cli_trace_and_output(key, text, state, asked->names);
 }
 
 static const struct argp convert_parser = {

@@ -4,7 +4,9 @@
  * processors, another lock, faster memory, locks and barriers for which nobody waits, faster functions?  A first run,
  * observed by dtrack, says what costs most; then each change is tried.
  */
+#include "arguments.h"
 #include "common.h"
+#include "figures.h"
 #include "module_tables.h"
 #include "picture.h"
 #include "run_options.h"
@@ -34,20 +36,10 @@ struct asked {
 
 static double number(const json_t *node, const char *key)
 {
-    const json_t *value = json_object_get(node, key);
-    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+    return peet_cli_number_of(json_object_get(node, key));
 }
 
 /* --------------------------------------------------------------------------------------------- options */
-
-static size_t read_top(const char *value, struct argp_state *state)
-{
-    char *end;
-    long top = strtol(value, &end, 10);
-    if (*end || end == value || top < 1 || top > TOP_MAX)
-        argp_error(state, "--top: '%s' is no number from 1 to %d", value, TOP_MAX);
-    return (size_t)top;
-}
 
 static int is_change(const char *word)
 {
@@ -95,7 +87,7 @@ static error_t read_option(int key, char *value, struct argp_state *state)
     struct asked *asked = state->input;
     switch (key) {
     case KEY_TOP:
-        asked->wanted.top = read_top(value, state);
+        asked->wanted.top = peet_cli_count(state, "--top", value, 1, TOP_MAX);
         break;
     case KEY_TRY:
         asked->wanted.tries[asked->wanted.ntries++] = read_try(value, state);

@@ -6,6 +6,7 @@
 #include "whatif.h"
 
 #include "common.h"
+#include "figures.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +31,7 @@ struct plan {
 
 static double number(const json_t *node, const char *key)
 {
-    const json_t *value = json_object_get(node, key);
-    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+    return peet_cli_number_of(json_object_get(node, key));
 }
 
 static const char *text(const json_t *node, const char *key)

@@ -30,9 +30,9 @@ run 2 '^peet: nowhere.cfg: cannot read the configuration file: No such file' --c
 run 2 "^peet: the program's name is empty" -- ''
 refuses 2 '^peet: no program to run; usage: peet whatif ' "$peet" whatif
 refuses 2 '^peet: no program to run; usage: peet whatif ' "$peet" whatif --machine bus --
-refuses 2 "^peet whatif: --top: '--' is no number" "$peet" whatif --top -- ./sum
+refuses 2 "^peet whatif: --top: '--' is not a whole number" "$peet" whatif --top -- ./sum
 refuses 2 "^peet whatif: option '--try' requires an argument" "$peet" whatif --try
-refuses 2 "^peet whatif: --top: 'many' is no number" "$peet" whatif --machine bus --top many -- ./sum
+refuses 2 "^peet whatif: --top: 'many' is not a whole number" "$peet" whatif --machine bus --top many -- ./sum
 refuses 2 "^peet whatif: --try: 'perfect=' is no change" "$peet" whatif --try perfect= -- ./sum
 refuses 2 "^peet whatif: unrecognized option '--wider'" "$peet" whatif --wider -- ./sum
 absent peet.out
