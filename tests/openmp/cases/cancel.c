@@ -46,14 +46,22 @@ CASE(cancel_parallel_waits)
 
 CASE(cancel_for)
 {
-    int seen_end = 0, later = 0;
-#pragma omp parallel
+    int seen_end = 0, later = 0, asked = 0, there = 1;
+#pragma omp parallel firstprivate(there)
     {
 #pragma omp for schedule(dynamic)
         for (int i = 0; i < 100000; i++) {
             if (i == 5) {
+#pragma omp atomic write
+                asked = 1;
 #pragma omp cancel for
             }
+            do { /* on a busy machine the others could be done before the thread of iteration 5 goes on */
+                if (i > 50000) {
+#pragma omp atomic read
+                    there = asked;
+                }
+            } while (!there);
             if (i == 99999)
                 seen_end = 1;
 #pragma omp cancellation point for

@@ -175,8 +175,12 @@ static inline int rig_open(struct rig *rig, unsigned cores, const char *settings
 
 static inline void rig_close(struct rig *rig)
 {
+    char path[PATH_MAX + 32];
+
     if (rig->x)
         peet_module.destroy(rig->x);
+    snprintf(path, sizeof path, "%s/x86-stacks.csv", rig_folder());
+    unlink(path); /* the next rig's file would be renamed over it, for which ext4 waits for the disk */
 }
 
 /* ---- a program of blocks */
