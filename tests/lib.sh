@@ -2,6 +2,7 @@
 # Sourced by the lib.sh of each area, which its cases source: an empty folder to work in (the case's argument), the tools, and how a
 # check fails or is skipped.
 set -u -o pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/stats.sh"
 export LC_ALL=C
 : "${PEET_PREFIX:?}" "${PEET_SOURCE:?}" "${PEET_PLAIN_CC:?}" "${PEET_PLAIN_CXX:?}"
 here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd) # the area's folder

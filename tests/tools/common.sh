@@ -9,6 +9,7 @@ PEETCC=$PEET_PREFIX/bin/peetcc
 PEETCXX=$PEET_PREFIX/bin/peetcc++
 export PEETCC_CLANG=$PEET_PLAIN_CC PEETCC_CLANGXX=$PEET_PLAIN_CXX
 export LC_ALL=C
+. "$(dirname "${BASH_SOURCE[0]}")/../stats.sh"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/peet-test.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT

@@ -112,16 +112,26 @@ for mcpu in "${mcpus[@]}"; do
         "$prefix/bin/peet" run -q -d "$mcpu.$n" --machine "x86,preset=none,mcpu=$mcpu,memory=flat,branch=perfect,partial_writes=rename,stores_cycle=64$assumed${PEET_X86:+,$PEET_X86}" \
             -- "./$mcpu" $n 3 5 1.25 0.75 || exit 1
     done
+    # All loops are regions of one file, which llvm-mca is asked of once; those in which stores are forwarded, of another.
+    : >"$mcpu.forward.s"
+    : >"$mcpu.others.s"
     while IFS='@' read -r name class rest; do
-        loop_of "$name" "$mcpu.s" >"$mcpu.$name.s"
-        grep -q BRANCHES "$mcpu.$name.s" && continue
-        [ -s "$mcpu.$name.s" ] || continue
+        loop=$(loop_of "$name" "$mcpu.s")
+        [ -n "$loop" ] && [[ $loop != *BRANCHES* ]] || continue
+        [ "$class" = forward ] && file=$mcpu.forward.s || file=$mcpu.others.s
+        printf '# LLVM-MCA-BEGIN %s@%s\n%s\n# LLVM-MCA-END\n' "$name" "$class" "$loop" >>"$file"
+    done <list
+    for file in forward others; do
+        [ -s "$mcpu.$file.s" ] || continue
         alias=
-        [ "$class" = forward ] && alias=-noalias=false
+        [ $file = forward ] && alias=-noalias=false
         for i in 500 1000; do
-            "$MCA" -mcpu="$mcpu" $alias -iterations=$i "$mcpu.$name.s" 2>/dev/null | awk '/^Total Cycles:/ { print $3; exit }'
-        done | awk -v name="$name" -v class="$class" 'NR == 1 { a = $1 } NR == 2 { printf "%s %s %.4f\n", name, class, ($1 - a) / 500 }'
-    done <list >"$mcpu.mca"
+            "$MCA" -mcpu="$mcpu" $alias -iterations=$i "$mcpu.$file.s" >"$mcpu.$file.$i" || exit 1
+        done
+        awk 'FNR == 1 { files++ } / Code Region - / { region = $NF }
+            /^Total Cycles:/ { if (files == 1) few[region] = $3; else { split(region, w, "@"); printf "%s %s %.4f\n", w[1], w[2], ($3 - few[region]) / 500 } }' \
+            "$mcpu.$file".{500,1000}
+    done >"$mcpu.mca"
     awk -v few=$few -v many=$many -v mcpu="$mcpu" -v limits="$limits" '
         function absolute(x) { return x < 0 ? -x : x }
         FILENAME ~ /csv$/ {

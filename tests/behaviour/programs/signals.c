@@ -54,7 +54,7 @@ int main(void)
     action.sa_handler = on_tick;
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval timer = {{0, 1000}, {0, 1000}};
+    struct itimerval timer = {{0, 250}, {0, 250}};
     setitimer(ITIMER_REAL, &timer, NULL);
     while (ticks < 20)
         busy(1000);

@@ -30,9 +30,11 @@ static const char *took(int64_t start, int64_t ns)
 
 static int a[2], b[2];
 
+static useconds_t delay_us = 20000;
+
 static void *later(void *arg)
 {
-    usleep(20000);
+    usleep(delay_us);
     write(arg ? b[1] : a[1], "x", 1);
     return NULL;
 }
@@ -151,11 +153,14 @@ static void by_epoll(void)
 static void spinning(void)
 {
     struct pollfd p = {a[0], POLLIN, 0};
-    pthread_t t = start_later(0);
+    pthread_t t;
     unsigned turns = 0;
+    delay_us = 1000; /* each microsecond is many turns */
+    t = start_later(0);
     while (poll(&p, 1, 0) == 0)
         turns++;
     pthread_join(t, NULL);
+    delay_us = 20000;
     printf("spun %d\n", turns > 0);
     drain();
 }

@@ -187,7 +187,7 @@ int main(void)
     scanned();
     formats();
     FILE *f = tmpfile();
-    for (int k = 0; k < 10000; k++)
+    for (int k = 0; k < 3000; k++)
         fprintf(f, "%d\n", k);
     rewind(f);
     int k = 0, n;
