@@ -4,7 +4,7 @@
  * is here, inline; everything else goes to engine.c. The low bits of a frame's key say whether a read or a write has
  * permission, so that one comparison finds the line and checks its state.
  */
-#include "bus.h"
+#include "ahead.h"
 #include "groups.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -42,11 +42,13 @@ uint32_t peet__bus_hit_in_set(const struct bus *b, struct cache *c, uint64_t lin
 }
 
 /* A hit without consequences?  Then it is done. */
-static int hit_any(struct bus *b, struct cache *c, uint64_t line, int write)
+static int hit_any(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, int write)
 {
-    uint32_t i = peet__bus_hit(b, c, line, write ? 0 : PERMISSION_WRITE);
+    uint32_t tracked = 0, i = peet__bus_ahead_frame_of(b, c, line, write ? 0 : PERMISSION_WRITE, 0, &tracked);
     if (i == NO_FRAME)
         return 0;
+    if (tracked)
+        peet__bus_ahead_write_tracked(NULL, b, c, i, sectors);
     c->used[i] = ++c->stamp;
     if (c->plru)
         peet__bus_plru_used(b, c, i);
@@ -69,7 +71,7 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t s
     w->touches++;
     if (UNLIKELY(b->perfect_hits) && peet__bus_at_perfect(b))
         w->saved_cycles += b->hit_cycles - 1;
-    if (!hit_any(b, c, line, write))
+    if (!hit_any(b, c, line, sectors, write))
         w->stall_cycles +=
             touch_slow(b, c, line, sectors, bytes, write ? TOUCH_WRITE : TOUCH_READ, peet__bus_time_in(b, w, insn));
 }
@@ -139,10 +141,17 @@ ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, u
                 i = element_slow(b, c, address, 1u << size_shift, ref, w);
                 more = (c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION) ? done - 1 : 0;
                 done = more + 1;
-            } else if (!done || (i = peet__bus_hit_in_set(b, c, line, permission_mask)) == NO_FRAME) {
-                touch_location(b, c, address, 1u << size_shift, ref, w);
-                more = 0;
-                done = 1;
+            } else {
+                uint32_t tracked = 0;
+                i = done ? peet__bus_ahead_frame_slowly(b, c, line, permission_mask, 0, &tracked) : NO_FRAME;
+                if (tracked)
+                    peet__bus_ahead_write_tracked(NULL, b, c, i,
+                        peet__bus_sectors(b, address & (b->line_bytes - 1), done << size_shift));
+                if (i == NO_FRAME) {
+                    touch_location(b, c, address, 1u << size_shift, ref, w);
+                    more = 0;
+                    done = 1;
+                }
             }
         }
         if (LIKELY(more)) {
@@ -295,7 +304,7 @@ void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_blo
         c->stats.fetches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, 0, line << b->line_shift > block->pc ? line << b->line_shift : block->pc, 0);
-        if (!hit_any(b, c, line, 0))
+        if (!hit_any(b, c, line, 0, 0))
             w->stall_cycles += touch_slow(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
     }
 }
