@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See compare.h. */
-#include "trace/compare.h"
+#include "trace/compare_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    LONG = 1 << 21, /* symbols of both */
+    LONG_WINDOW = 1 << 19,
+    LONG_WORK = 1 << 28 /* symbols of both times differences, for which such sequences are compared exactly */
+};
 
 /* ---------------------------------------------------------------------------------- edit distance */
 
@@ -208,9 +214,51 @@ int peet_edit_script(const uint64_t *a, size_t n, const uint64_t *b, size_t m, s
     return 0;
 }
 
+/** A sequence in memory that is read piece by piece. */
+struct feed {
+    const uint64_t *all;
+    size_t n, at;
+};
+
+static long read_feed(void *arg, uint64_t *out, size_t n)
+{
+    struct feed *f = arg;
+
+    n = n < f->n - f->at ? n : f->n - f->at;
+    if (n)
+        memcpy(out, f->all + f->at, n * sizeof *out);
+    f->at += n;
+    return (long)n;
+}
+
+static int rewind_feed(void *arg)
+{
+    ((struct feed *)arg)->at = 0;
+    return 0;
+}
+
+/** Of sequences that Myers' search would take too long for, if they differ much. */
+static int long_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+    void *arg, struct peet_distance *out)
+{
+    struct feed fa = {a, n, 0}, fb = {b, m, 0};
+    const struct peet_symbols from = {read_feed, rewind_feed, &fa}, to = {read_feed, rewind_feed, &fb};
+    int err = peet_edit_distance_long(&from, &to, LONG_WINDOW, effort, NULL, NULL, out);
+
+    if (!err && out->edits <= effort && out->edits <= LONG_WORK / (n + m)) {
+        err = peet_edit_script(a, n, b, m, 0, match, arg, out);
+        out->least = out->edits;
+    } else if (!err && match) {
+        err = peet_edit_distance_long(&from, &to, LONG_WINDOW, effort, match, arg, out);
+    }
+    return err;
+}
+
 int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
     void *arg, struct peet_distance *out_distance)
 {
+    if (effort && n + m > LONG)
+        return long_distance(a, n, b, m, effort, match, arg, out_distance);
     const int err = peet_edit_script(a, n, b, m, effort, match, arg, out_distance);
 
     out_distance->least = out_distance->edits;

@@ -30,7 +30,8 @@ struct peet_distance {
  *   variations", 1986; linear space)
  * @effort: differences that are looked at in one subproblem before the furthest-reaching path is taken as it is; 0:
  *   no limit.  Without a limit `edits` is the distance.  With one it is at least the distance, and `least` is at most
- *   the distance.  Time O((n + m) * min(effort, edits))
+ *   the distance.  Time O((n + m) * min(effort, edits)); with a limit, sequences of more than 2^21 symbols in all are
+ *   compared between strings that occur once in either, in O((n + m) log (n + m)) or so
  * @match: called for each run, or NULL
  * Returns: 0 or PEET_ENOMEM
  */
@@ -52,12 +53,12 @@ struct peet_symbols {
 
 /**
  * peet_edit_distance_long() - the same for sequences that do not fit into memory
- * Sequences are read twice.  First places are sought that occur once in each (64 symbols in a row; a sample of
- * them): the longest chain of such anchors is kept.  Then what lies between anchors is compared in windows of so many symbols.
- * Each script that is found is a script: `edits` is at least the distance, and `least` at most; nothing more is promised.  Sequences
- * that fit into one window are compared as peet_edit_distance() does it.
- * Memory: 32 bytes for each symbol of a window, 100 MB for anchors, and some 60 bytes for each of the first 2^22
- * different symbols.
+ * Sequences are read twice.  First places are sought that occur once in each (64 or 2048 symbols in a row; a sample of
+ * them): the longest chain of such anchors is kept.  Then what lies between anchors is compared in windows of so many
+ * symbols; with a limited effort, between shorter strings that occur once in either window.
+ * What is found is a script: `edits` is at least the distance.  `least` is at most the distance: a bound by how often
+ * strings of 1, 2, 5 and 16 symbols occur in either.  So the error is at most edits - least.
+ * Memory: 32 bytes for each symbol of a window, 100 MB for anchors, 16 MB for the bound.
  * @window: symbols, at least 1024
  * Returns: 0, PEET_ENOMEM, or what read() and rewind() return
  */

@@ -2,29 +2,25 @@
 /*
  * Comparing sequences that do not fit into memory; see peet_edit_distance_long().
  *
- *   1. An anchor is a pair of places whose ANCHOR symbols are equal, and occur sampled once in either sequence.  Anchors of
- *      the chain follow each other in both.
+ *   1. An anchor is a pair of places whose 64 or 2048 symbols are equal, and occur sampled once in either sequence.
+ *      Anchors of the chain follow each other in both.
  *   2. What lies before the next anchor is compared window by window, at most AT_ONCE symbols at a time.  Of a window's script the part up to a run in its third quarter is
  *      taken, since its end does not see what comes behind.
  *   3. Runs that are given to @match follow each other; so what they leave out is a script.
  */
-#include "trace/compare.h"
+#include "trace/compare_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
-enum {
-    ANCHOR = 64,
-    SAMPLES_MAX = 1 << 20,
-    SYMBOLS_MAX = 1 << 22,
-    RUN_MIN = 16,
-    PIECE = 4096,
-    LATELY = 4096,
-    AT_ONCE = 1 << 20
-};
+enum { LENGTHS = 2, LONGEST = 2048, SAMPLES_MAX = 1 << 20, RUN_MIN = 16, PIECE = 4096, AT_ONCE = 1 << 18 };
 
 /* ---------------------------------------------------------------------------------------- anchors */
+
+/** So many symbols are an anchor: few, that there may be one between two differences; many, where few symbols in a row
+ * come again and again. */
+static const size_t anchor_lengths[LENGTHS] = {64, LONGEST};
 
 struct sample {
     UT_hash_handle hh;
@@ -32,22 +28,11 @@ struct sample {
     uint32_t times[2];
 };
 
-struct count {
-    UT_hash_handle hh;
-    uint64_t symbol;
-    int64_t more; /* in a than in b */
-};
-
-struct pair {
-    uint64_t a, b;
-};
-
 struct longer {
     struct sample *samples;
-    uint64_t mask;                         /* those hashes are sampled that are 0 in these bits */
-    struct count *counts, *lately[LATELY]; /* those of symbols that came lately */
-    size_t ncounts;
-    struct pair *chain;
+    uint64_t mask; /* those hashes are sampled that are 0 in these bits */
+    struct peet__bound *bound;
+    struct peet__pair *chain;
     size_t nchain;
     uint64_t length[2];
 };
@@ -84,104 +69,47 @@ static int sample(struct longer *l, uint64_t hash, uint64_t at, int side)
     return 0;
 }
 
-static int tally(struct longer *l, uint64_t symbol, int side)
-{
-    struct count **lately = &l->lately[symbol * 0x9e3779b97f4a7c15u >> 52], *c = *lately;
-
-    if (!c || c->symbol != symbol)
-        HASH_FIND(hh, l->counts, &symbol, sizeof symbol, c);
-    if (!c) {
-        if (l->ncounts == SYMBOLS_MAX)
-            return 0;
-        if (!(c = calloc(1, sizeof *c)))
-            return PEET_ENOMEM;
-        c->symbol = symbol;
-        HASH_ADD(hh, l->counts, symbol, sizeof c->symbol, c);
-        l->ncounts++;
-    }
-    *lately = c;
-    c->more += side ? -1 : 1;
-    return 0;
-}
-
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    return x ^ x >> 29;
-}
-
-/** Symbols of a sequence are counted, and places sampled. */
+/** Strings of a sequence's symbols are counted, and places sampled. */
 static int survey(struct longer *l, const struct peet_symbols *from, int side)
 {
-    static const uint64_t factor = 0xd6e8feb86659fd93u;
-    uint64_t piece[PIECE], last[ANCHOR] = {0}, hash = 0, power = 1, at = 0;
-    long n;
-    int err = from->rewind(from->arg);
+    uint64_t piece[PIECE], *last = calloc(LONGEST, sizeof *last), at = 0;
+    struct peet__rolling rolling[LENGTHS];
+    long n = 0;
+    int err = last ? from->rewind(from->arg) : PEET_ENOMEM;
 
-    for (int i = 0; i < ANCHOR; i++)
-        power *= factor;
-    while (!err && (n = from->read(from->arg, piece, PIECE)) != 0) {
-        if (n < 0)
-            return (int)n;
+    for (int k = 0; k < LENGTHS; k++)
+        rolling[k] = peet__rolling_new(anchor_lengths[k]);
+    peet__bound_begin(l->bound, side);
+    while (!err && (n = from->read(from->arg, piece, PIECE)) > 0)
         for (long i = 0; i < n && !err; i++, at++) {
-            const uint64_t in = mix(piece[i]);
+            const uint64_t in = peet__hash_symbol(piece[i]);
 
-            hash = hash * factor + in - last[at % ANCHOR] * power;
-            last[at % ANCHOR] = in;
-            err = tally(l, piece[i], side);
-            if (!err && at + 1 >= ANCHOR && !(mix(hash) & l->mask))
-                err = sample(l, mix(hash), at + 1 - ANCHOR, side);
+            peet__bound_add(l->bound, piece[i]);
+            for (int k = 0; k < LENGTHS && !err; k++) {
+                const size_t length = anchor_lengths[k];
+                const uint64_t hash =
+                    peet__hash_symbol(peet__roll(&rolling[k], in, last[(at - length) % LONGEST]) + length);
+
+                if (at + 1 >= length && !(hash & l->mask))
+                    err = sample(l, hash, at + 1 - length, side);
+            }
+            last[at % LONGEST] = in;
         }
-    }
+    free(last);
     l->length[side] = at;
-    return err;
+    return err ? err : n < 0 ? (int)n : 0;
 }
 
-static int by_a(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    return x->a < y->a ? -1 : x->a > y->a;
-}
-
-/** The longest chain of pairs that rise in both: patience sorting. */
 static int choose_chain(struct longer *l)
 {
-    const size_t room = HASH_COUNT(l->samples) + 1u;
-    struct pair *all = calloc(room, sizeof *all);
-    size_t *ends = calloc(room, sizeof *ends), *before = calloc(room, sizeof *before), n = 0, longest = 0;
-    int err = all && ends && before ? 0 : PEET_ENOMEM;
+    struct peet__pair *all = malloc((HASH_COUNT(l->samples) + 1u) * sizeof *all);
+    size_t n = 0;
 
-    for (struct sample *s = err ? NULL : l->samples; s; s = s->hh.next)
+    for (struct sample *s = all ? l->samples : NULL; s; s = s->hh.next)
         if (s->times[0] == 1 && s->times[1] == 1)
-            all[n++] = (struct pair){s->at[0], s->at[1]};
-    if (n)
-        qsort(all, n, sizeof *all, by_a);
-    for (size_t i = 0; i < n; i++) {
-        size_t lo = 0, hi = longest;
-
-        while (lo < hi) {
-            const size_t mid = lo + (hi - lo) / 2;
-
-            if (all[ends[mid]].b < all[i].b)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        before[i] = lo ? ends[lo - 1] : SIZE_MAX;
-        ends[lo] = i;
-        longest += lo == longest;
-    }
-    if (!err && longest && !(l->chain = calloc(longest, sizeof *l->chain)))
-        err = PEET_ENOMEM;
-    for (size_t i = !err && longest ? ends[longest - 1] : SIZE_MAX, k = longest; i != SIZE_MAX; i = before[i])
-        l->chain[--k] = all[i];
-    l->nchain = err ? 0 : longest;
-    free(all);
-    free(ends);
-    free(before);
-    return err;
+            all[n++] = (struct peet__pair){s->at[0], s->at[1]};
+    l->chain = all;
+    return all ? peet__longest_chain(all, n, &l->nchain) : PEET_ENOMEM;
 }
 
 /* ---------------------------------------------------------------------------------------- windows */
@@ -206,6 +134,7 @@ struct script {
     uint64_t at_a, at_b; /* behind the last run that was given */
     struct peet_distance d;
     int differs;
+    uint64_t credit;
 };
 
 static void collect(void *arg, size_t a, size_t b, size_t n)
@@ -272,7 +201,7 @@ static size_t share(const struct window *w, uint64_t until, int *out_whole)
 }
 
 /** One window of what lies before @to (places of the next anchor). */
-static int compare_window(struct script *s, struct window *a, struct window *b, struct pair to, size_t effort)
+static int compare_window(struct script *s, struct window *a, struct window *b, struct peet__pair to, size_t effort)
 {
     struct peet_distance d;
     struct run last = {0, 0, 0};
@@ -281,7 +210,7 @@ static int compare_window(struct script *s, struct window *a, struct window *b, 
     size_t na, nb, common = 0;
 
     if (!s->differs) /* the first difference is where it is, whatever the anchors say */
-        to = (struct pair){UINT64_MAX, UINT64_MAX};
+        to = (struct peet__pair){UINT64_MAX, UINT64_MAX};
     na = share(a, to.a, &whole_a);
     nb = share(b, to.b, &whole_b);
 
@@ -300,7 +229,8 @@ static int compare_window(struct script *s, struct window *a, struct window *b, 
         return 0;
     }
     s->n = 0;
-    err = peet_edit_script(from, na, with, nb, effort, collect, s, &d);
+    err = effort ? peet__edit_anchored(from, na, with, nb, effort, !whole_a || !whole_b, &s->credit, collect, s, &d)
+                 : peet_edit_script(from, na, with, nb, 0, collect, s, &d);
     if (err || s->err)
         return err ? err : s->err;
     for (size_t i = 0; i < s->n; i++) { /* the last one that is not near the end, a long one if there is */
@@ -329,7 +259,7 @@ static int compare_all(const struct longer *l, struct script *s, struct window *
     int err = 0;
 
     for (size_t i = 0; i <= l->nchain && !err; i++) {
-        const struct pair to = i < l->nchain ? l->chain[i] : (struct pair){l->length[0], l->length[1]};
+        const struct peet__pair to = i < l->nchain ? l->chain[i] : (struct peet__pair){l->length[0], l->length[1]};
 
         if (to.a < a->first || to.b < b->first)
             continue; /* runs have gone beyond it */
@@ -346,42 +276,29 @@ static int compare_all(const struct longer *l, struct script *s, struct window *
     return err;
 }
 
-static uint64_t least(const struct longer *l)
-{
-    uint64_t sum = 0;
-    const uint64_t n = l->length[0], m = l->length[1];
-
-    for (const struct count *c = l->counts; c; c = c->hh.next)
-        sum += (uint64_t)(c->more < 0 ? -c->more : c->more);
-    return sum > (n > m ? n - m : m - n) ? sum : n > m ? n - m : m - n;
-}
-
 static void longer_free(struct longer *l)
 {
     struct sample *s, *next_sample;
-    struct count *c, *next_count;
 
     HASH_ITER(hh, l->samples, s, next_sample)
     {
         HASH_DEL(l->samples, s);
         free(s);
     }
-    HASH_ITER(hh, l->counts, c, next_count)
-    {
-        HASH_DEL(l->counts, c);
-        free(c);
-    }
     free(l->chain);
+    peet__bound_free(l->bound);
 }
 
 int peet_edit_distance_long(const struct peet_symbols *a, const struct peet_symbols *b, size_t window, size_t effort,
     peet_match *match, void *arg, struct peet_distance *out_distance)
 {
     struct longer l = {.mask = 63};
-    struct script s = {.match = match, .arg = arg};
+    struct script s = {.credit = PEET__CREDIT, .match = match, .arg = arg};
     struct window wa = {.from = a, .room = window}, wb = {.from = b, .room = window};
-    int err = survey(&l, a, 0);
+    int err = peet__bound_new(&l.bound);
 
+    if (!err)
+        err = survey(&l, a, 0);
     if (!err)
         err = survey(&l, b, 1);
     if (!err && (l.length[0] > window || l.length[1] > window))
@@ -397,7 +314,7 @@ int peet_edit_distance_long(const struct peet_symbols *a, const struct peet_symb
     if (!err)
         err = compare_all(&l, &s, &wa, &wb, effort);
     s.d.edits = l.length[0] + l.length[1] - 2 * s.d.matched;
-    s.d.least = least(&l);
+    s.d.least = err ? 0 : peet__bound_least(l.bound);
     if (!s.differs) {
         s.d.first_a = s.at_a;
         s.d.first_b = s.at_b;

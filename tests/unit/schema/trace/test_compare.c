@@ -302,6 +302,69 @@ static size_t change(const uint64_t *a, size_t n, uint64_t *b, unsigned symbols,
     return m;
 }
 
+/** With a limited effort: a script, bounds on the right sides, and nearly as short as the shortest. */
+static void test_anchored(void)
+{
+    enum { LENGTH = 60000, ROOM = 2 * LENGTH };
+    uint64_t *a = malloc(ROOM * sizeof *a), *b = malloc(ROOM * sizeof *b);
+    double found = 0, exact = 0;
+
+    srand(6);
+    for (int round = 0; round < 20; round++) {
+        const unsigned symbols = round % 3 ? 300 : 5;
+        const size_t n = make_long(a, LENGTH, symbols), m = change(a, n, b, symbols, round);
+        struct feed fa = {a, n, 0}, fb = {b, m, 0};
+        const struct peet_symbols from = {read_feed, rewind_feed, &fa}, to = {read_feed, rewind_feed, &fb};
+        struct script s = {a, b, 0, 0, 0, 0};
+        struct peet_distance d, e;
+
+        CU_ASSERT_FATAL(!peet_edit_distance_long(&from, &to, round % 2 ? 16384 : ROOM, 4000, check, &s, &d));
+        CU_ASSERT_FATAL(!peet_edit_distance(a, n, b, m, 0, NULL, NULL, &e));
+        CU_ASSERT(!s.bad && s.n == d.matched && d.edits == n + m - 2 * d.matched);
+        CU_ASSERT(d.least <= e.edits && e.edits <= d.edits);
+        CU_ASSERT(d.least >= (n > m ? n - m : m - n));
+        CU_ASSERT(d.first_a == e.first_a && d.first_b == e.first_b);
+        found += (double)d.edits;
+        exact += (double)e.edits;
+    }
+    CU_ASSERT(found <= 1.02 * exact);
+    free(a);
+    free(b);
+}
+
+/** Long ones in memory: exactly, if they differ in little; else a script of known edits that is about as short as these. */
+static void test_long_in_memory(void)
+{
+    enum { LENGTH = 1200000, ROOM = LENGTH + LENGTH / 10 };
+    uint64_t *a = malloc(ROOM * sizeof *a), *b = malloc(ROOM * sizeof *b);
+
+    srand(7);
+    make_long(a, LENGTH, 300);
+    for (int every = 40000; every >= 40; every /= 1000) {
+        struct script s = {a, b, 0, 0, 0, 0};
+        struct peet_distance d;
+        size_t m = 0, made = 0;
+
+        for (size_t i = 0; i < LENGTH; i++) {
+            if (i % (size_t)every == 17) {
+                made++;
+                if (i % 2 == 0)
+                    continue;
+                b[m++] = 1000 + i % 7;
+            }
+            b[m++] = a[i];
+        }
+        CU_ASSERT_FATAL(!peet_edit_distance(a, LENGTH, b, m, 4000, check, &s, &d));
+        CU_ASSERT(!s.bad && s.n == d.matched && d.edits == LENGTH + m - 2 * d.matched);
+        CU_ASSERT(d.first_a == d.first_b && d.first_a >= 17 && d.first_a < 60);
+        CU_ASSERT(d.least <= made && d.edits <= 1.01 * (double)made);
+        if (every == 40000)
+            CU_ASSERT(d.edits == made && d.least == made);
+    }
+    free(a);
+    free(b);
+}
+
 static void test_long(void)
 {
     enum { LENGTH = 12000, ROOM = 2 * LENGTH };
@@ -343,6 +406,8 @@ int main(void)
     suite = CU_add_suite("compare", NULL, NULL);
     CU_add_test(suite, "edit distance", test_distance);
     CU_add_test(suite, "long sequences", test_long);
+    CU_add_test(suite, "long, limited effort", test_anchored);
+    CU_add_test(suite, "long, in memory", test_long_in_memory);
     CU_add_test(suite, "time warping", test_warp);
     CU_add_test(suite, "links", test_links);
     CU_add_test(suite, "averages", test_average);
