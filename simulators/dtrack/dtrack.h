@@ -308,26 +308,31 @@ struct dtrack_site {
 };
 enum { DTRACK_SITES = 24 };
 
-/** What is known of one cache.  All that depends on the order of different caches' references is the line's, and only writes
- * change it: caches that only read a line may be told in any order (peet/direct.h, marked()). */
+/** What is known of one cache: one line of the host's memory.  All that depends on the order of different caches'
+ * references is the line's, and only writes change it: caches that only read a line may be told in any order
+ * (peet/direct.h, marked()). */
 struct dtrack_side {
-    uint32_t cache, nsites;
+    uint64_t touched, written; /* words, since it got the line */
+    uint64_t foreign, news;    /* words written by others since it lost it; those when it came back */
+    uint64_t reads, writes;    /* words ever read, ever written */
     struct dtrack_site *sites;
-    uint8_t lost, pending, essential; /* pending: it has the line again after a coherence miss */
-    uint64_t touched, written;        /* words, since it got the line */
-    uint64_t foreign, news;           /* words written by others since it lost it; those when it came back */
-    uint64_t reads, writes;           /* words ever read, ever written */
     uint32_t miss_data;
+    uint16_t cache;
+    uint8_t nsites;
+    uint8_t lost : 1, pending : 1, essential : 1; /* pending: it has the line again after a coherence miss */
 };
 
+/** What a reference needs comes first. */
 struct dtrack_watched {
     uint64_t line;
+    uint64_t since; /* caches (bits, modulo 64) that touched it since the last change of writer */
+    struct dtrack_side *sides;
+    uint64_t lost; /* caches (bits, modulo 64) whose sides may be `lost` */
+    uint32_t nsides, last_writer;
+    uint64_t transfers, migrations;
+    uint64_t true_misses, false_misses;
     uint64_t address; /* that was written when it was first taken away */
     uint32_t data;
-    uint32_t nsides, last_writer;
-    struct dtrack_side *sides;
-    uint64_t true_misses, false_misses, transfers, migrations;
-    uint64_t since; /* caches (bits, modulo 64) that touched it since the last change of writer */
 };
 
 struct dtrack_sharing *dtrack__sharing_new(struct dtrack *self);

@@ -17,10 +17,12 @@
 struct line {
     uint16_t first; /* cache + 1 */
     uint8_t several, wide;
-    uint32_t data, watched; /* index + 1 */
+    uint32_t data;
+    struct dtrack_watched *watched; /* NULL: it is not */
 };
 
-enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff };
+enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff, DENSE_MOST = 16, HOST_LINE = 64 };
+_Static_assert(sizeof(struct dtrack_side) == HOST_LINE, "a side is one line of the host's memory");
 
 /** A region of memory. */
 struct region {
@@ -32,6 +34,7 @@ struct dtrack_sharing {
     struct dtrack_watched **watched;
     uint32_t nwatched, room;
     uint32_t caches_by; /* hardware contexts for each nearest cache */
+    uint32_t dense;     /* so many sides stand behind each watched line, by cache; 0: there would be too many */
     unsigned word_shift;
 };
 
@@ -55,6 +58,9 @@ struct dtrack_sharing *dtrack__sharing_new(struct dtrack *self)
     peet_sim_linemap_init(&s->regions, sizeof(struct region));
     s->caches_by = self->levels[0].shared_by ? self->levels[0].shared_by : 1;
     s->word_shift = (unsigned)__builtin_ctz(dtrack__word_bytes(self));
+    s->dense = (self->env->hw_contexts + s->caches_by - 1) / s->caches_by;
+    if (s->dense > DENSE_MOST)
+        s->dense = 0;
     return s;
 }
 
@@ -74,7 +80,8 @@ void dtrack__sharing_free(struct dtrack_sharing *s)
     for (uint32_t i = 0; i < s->nwatched; i++) {
         for (uint32_t k = 0; k < s->watched[i]->nsides; k++)
             free(s->watched[i]->sides[k].sites);
-        free(s->watched[i]->sides);
+        if (!s->dense)
+            free(s->watched[i]->sides);
         free(s->watched[i]);
     }
     free(s->watched);
@@ -143,11 +150,39 @@ static int mark(struct dtrack *self, uint64_t address)
     return 0;
 }
 
+static inline uint64_t bit_of(const struct dtrack_side *side)
+{
+    return 1ull << (side->cache & 63);
+}
+
+static inline struct dtrack_side *dense_sides(struct dtrack_watched *w)
+{
+    return (struct dtrack_side *)(void *)((char *)w + 2 * HOST_LINE);
+}
+_Static_assert(sizeof(struct dtrack_watched) <= 2 * HOST_LINE, "sides come after it");
+
+static struct dtrack_watched *new_watched(const struct dtrack_sharing *s)
+{
+    const size_t bytes = 2 * HOST_LINE + s->dense * sizeof(struct dtrack_side);
+    struct dtrack_watched *w = aligned_alloc(HOST_LINE, bytes);
+
+    if (!w)
+        return NULL;
+    memset(w, 0, bytes);
+    if (s->dense) {
+        w->sides = dense_sides(w);
+        w->nsides = s->dense;
+    }
+    for (uint32_t i = 0; i < s->dense; i++)
+        w->sides[i].cache = (uint16_t)i;
+    return w;
+}
+
 static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint64_t address, uint64_t by,
     uint32_t data)
 {
     struct dtrack_sharing *s = self->sharing;
-    struct dtrack_watched *w = calloc(1, sizeof *w);
+    struct dtrack_watched *w = new_watched(s);
 
     if (w && s->nwatched == s->room) {
         uint32_t room = s->room ? 2 * s->room : 256;
@@ -174,14 +209,16 @@ static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint
         t->private_lines -= !line->several;
         t->shared_lines -= line->several;
     }
-    line->watched = s->nwatched;
+    line->watched = w;
     return w;
 }
 
-static struct dtrack_side *side_of(struct dtrack *self, struct dtrack_watched *w, uint32_t cache)
+static inline struct dtrack_side *side_of(struct dtrack *self, struct dtrack_watched *w, uint32_t cache)
 {
     struct dtrack_side *more;
 
+    if (self->sharing->dense)
+        return &dense_sides(w)[cache];
     for (uint32_t i = 0; i < w->nsides; i++)
         if (w->sides[i].cache == cache)
             return &w->sides[i];
@@ -191,7 +228,7 @@ static struct dtrack_side *side_of(struct dtrack *self, struct dtrack_watched *w
         return NULL;
     }
     w->sides = more;
-    w->sides[w->nsides] = (struct dtrack_side){.cache = cache};
+    w->sides[w->nsides] = (struct dtrack_side){.cache = (uint16_t)cache};
     return &w->sides[w->nsides++];
 }
 
@@ -222,7 +259,7 @@ void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writ
 
     if (!line)
         return;
-    w = line->watched ? self->sharing->watched[line->watched - 1] : watch(self, line, address, by, data);
+    w = line->watched ? line->watched : watch(self, line, address, by, data);
     side = w ? side_of(self, w, hw / self->sharing->caches_by) : NULL;
     if (!side)
         return;
@@ -230,6 +267,7 @@ void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writ
     if (!side->lost) /* the same line may leave several levels */
         side->foreign = 0;
     side->lost = 1;
+    w->lost |= bit_of(side);
     side->touched = side->written = 0;
     if (by >> self->line_shift == w->line >> self->line_shift && writer != PEET_MEMORY_NOBODY)
         side->foreign |= words_of(self, by, 1);
@@ -244,7 +282,7 @@ void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, 
     if (!line)
         return;
     if (line->watched) {
-        struct dtrack_watched *w = self->sharing->watched[line->watched - 1];
+        struct dtrack_watched *w = line->watched;
 
         side = side_of(self, w, cache);
         if (!side || !side->lost)
@@ -358,13 +396,25 @@ static void note_site(struct dtrack *self, const struct dtrack_watched *w, struc
     }
 }
 
+/** Caches that have lost the line do not know of these words. */
+static void write_foreign(struct dtrack_watched *w, const struct dtrack_side *side, uint64_t words)
+{
+    w->lost = 0;
+    for (uint32_t i = 0; i < w->nsides; i++) {
+        if (!w->sides[i].lost)
+            continue;
+        w->lost |= bit_of(&w->sides[i]);
+        if (&w->sides[i] != side)
+            w->sides[i].foreign |= words;
+    }
+}
+
 static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t words)
 {
-    const uint64_t bit = 1ull << (side->cache & 63);
+    const uint64_t bit = bit_of(side);
 
-    for (uint32_t i = 0; i < w->nsides; i++)
-        if (&w->sides[i] != side && w->sides[i].lost)
-            w->sides[i].foreign |= words;
+    if (w->lost)
+        write_foreign(w, side, words);
     if (w->last_writer != side->cache) {
         if (w->last_writer != NO_WRITER) {
             w->transfers++;
@@ -394,7 +444,7 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
         side->essential = 1;
     side->reads |= reads ? words : 0;
     side->writes |= writes ? words : 0;
-    w->since |= 1ull << (cache & 63);
+    w->since |= bit_of(side);
     if (writes)
         wrote(w, side, words);
 }
@@ -421,8 +471,8 @@ void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_b
         const struct line *line = line_at(self, at);
 
         if (line && line->watched)
-            touch_line(self, self->sharing->watched[line->watched - 1], hw / self->sharing->caches_by, block, ref,
-                words_of(self, at, part), reads, writes);
+            touch_line(self, line->watched, hw / self->sharing->caches_by, block, ref, words_of(self, at, part), reads,
+                writes);
         done += part;
     }
 }
