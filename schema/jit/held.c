@@ -304,6 +304,15 @@ void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_si
         run->values, 0);
 }
 
+/* Whatever its marks are now. */
+static void tell_marked(const struct peet__direct *d, const struct peet_direct_run *run,
+    struct peet_direct_watch *const *watches, const struct peet_block *block, const uint64_t *values)
+{
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (is_watched(watches[o]) && watches[o]->marked && d->observers[o].ops->marked != NULL)
+            d->observers[o].ops->marked(d->observers[o].self, run->hw, block, values);
+}
+
 /* other() of the table. */
 static int other_and_hold(struct peet_direct_run *run, uint32_t id)
 {
@@ -318,17 +327,23 @@ static int other_and_hold(struct peet_direct_run *run, uint32_t id)
     const int status = d->held_other(run, id);
     if (status < 0)
         return status;
-    if (is_due && !all_pass(run, f, index, run->values))
-        shown_instead(d, run, f, index, run->values, 1);
-    else
-        hold_marked(d, run, f, index, run->values, is_due);
-    if (!is_due)
+    if (!is_due) {
+        hold_marked(d, run, f, index, run->values, 0);
         return status;
+    }
+    if (!all_pass(run, f, index, run->values)) {
+        shown_instead(d, run, f, index, run->values, 1);
+    } else if (!d->tells) {
+        peet__direct_report(run);
+        tell_marked(d, run, watches_of(d, f, index), &f->blocks[index], run->values);
+        return status;
+    } else {
+        hold_marked(d, run, f, index, run->values, 1);
+    }
     if (!d->tells)
         peet__direct_tell_held(d, run, 1);
     else if (d->table.unreported != NULL && *d->table.unreported != 0)
-        run->limit =
-            0; /* some observer is to see the block before its reports; they may change marks of what comes next */
+        run->limit = 0; /* another observer sees the block before its reports, which may mark what comes next */
     return status;
 }
 

@@ -299,12 +299,11 @@ enum dtrack_class {
 /** Who touched which words of a line, from where. */
 struct dtrack_site {
     const struct peet_function *function; /* may be NULL */
-    uint32_t line, cache;
+    uint64_t count; /* times that it was the first to touch a word of it since the cache had got the line */
+    uint32_t line;
+    uint16_t first_word, last_word, cache, write;
     uint32_t data;           /* what lay there then, */
     uint64_t offset, object; /* where in which object of it */
-    uint16_t first_word, last_word;
-    uint8_t write;
-    uint64_t count; /* times that it was the first to touch a word of it since the cache had got the line */
 };
 enum { DTRACK_SITES = 24 };
 

@@ -354,6 +354,21 @@ int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, ui
     return watched;
 }
 
+/** Room for one more, if there may be; most have one or two.  Returns: 0, or -1: no memory */
+static int more_sites(struct dtrack_side *side)
+{
+    enum { FIRST = 2 };
+    const uint32_t n = side->nsites;
+    struct dtrack_site *more;
+
+    if (n == DTRACK_SITES || n & (n - 1) || n == FIRST - 1) /* it grows to a power of two */
+        return 0;
+    more = realloc(side->sites, (n ? 2 * n : FIRST) * sizeof *more);
+    if (more)
+        side->sites = more;
+    return more ? 0 : -1;
+}
+
 /** Where in the source was it?  The first places of each cache are kept. */
 static void note_site(struct dtrack *self, const struct dtrack_watched *w, struct dtrack_side *side,
     const struct peet_block *block, uint32_t ref, uint64_t words, int write)
@@ -378,9 +393,7 @@ static void note_site(struct dtrack *self, const struct dtrack_watched *w, struc
         }
         return;
     }
-    if (!side->sites)
-        side->sites = malloc(DTRACK_SITES * sizeof *side->sites);
-    if (!side->sites) {
+    if (more_sites(side)) {
         dtrack__no_memory(self);
         return;
     }
@@ -391,8 +404,16 @@ static void note_site(struct dtrack *self, const struct dtrack_watched *w, struc
 
         if (data->kind == PEET_DATA_REST) /* no objects are known there */
             object.address = address;
-        side->sites[side->nsites++] = (struct dtrack_site){block->function, source, side->cache, data->id,
-            address - object.address, object.number, first, last, (uint8_t)write, 1};
+        side->sites[side->nsites++] = (struct dtrack_site){.function = block->function,
+            .count = 1,
+            .line = source,
+            .first_word = first,
+            .last_word = last,
+            .cache = side->cache,
+            .write = write != 0,
+            .data = data->id,
+            .offset = address - object.address,
+            .object = object.number};
     }
 }
 
