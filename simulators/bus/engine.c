@@ -10,12 +10,12 @@
 
 /* What is known of the machine where this is compiled: nothing; that misses are told apart by stackdist.h, or not at
  * all, and nothing is checked, watched or perfect, and sets are narrow. */
-enum known { KNOWN_NOTHING, KNOWN_RECENT, KNOWN_PLAIN };
+enum known { KNOWN_NOTHING, KNOWN_RECENT, KNOWN_PLAIN, KNOWN_TOLD };
 #define CHECKED(b) (known == KNOWN_NOTHING && (b)->check)
-#define WATCHED(b) (known == KNOWN_NOTHING && (b)->watched)
+#define WATCHED(b) (known == KNOWN_TOLD || (known == KNOWN_NOTHING && (b)->watched))
 #define WIDE(b) (known == KNOWN_NOTHING && (b)->wide)
-#define CLASSIFIED(b) (known == KNOWN_RECENT || (known == KNOWN_NOTHING && (b)->classify))
-#define RECENT(b) (known == KNOWN_RECENT || (known == KNOWN_NOTHING && (b)->recent))
+#define CLASSIFIED(b) (known == KNOWN_RECENT || known == KNOWN_TOLD || (known == KNOWN_NOTHING && (b)->classify))
+#define RECENT(b) (known == KNOWN_RECENT || known == KNOWN_TOLD || (known == KNOWN_NOTHING && (b)->recent))
 
 /* Others had been promised an earlier time. */
 static __attribute__((noinline)) void others_lose(struct bus *b, uint64_t time)
@@ -273,7 +273,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
     int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
     struct frame *f, *victim = NULL;
     uint64_t begin = time, left = 0; /* the stamp of the line that makes room */
-    if (known != KNOWN_RECENT) {
+    if (known != KNOWN_RECENT && known != KNOWN_TOLD) {
         f = peet__bus_find(b, c, line, record);
     } else { /* the record says where it is */
         f = *word & STACKDIST_FRAME ? &c->frames[*word & ~STACKDIST_FRAME] : NULL;
@@ -287,7 +287,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
         if (op == OP_READ || op == OP_READX)
             victim = peet__bus_victim(b, c, line);
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
-        if (known == KNOWN_RECENT && !record->invalidations && c->stamp < c->stackdist.until)
+        if ((known == KNOWN_RECENT || known == KNOWN_TOLD) && !record->invalidations && c->stamp < c->stackdist.until)
             c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
         else if (CLASSIFIED(b))
             peet__bus_classify_miss(b, c, record, word, sectors);
@@ -365,6 +365,12 @@ static __attribute__((noinline)) uint64_t touch_there(struct bus *b, struct cach
                      : touch_known(b, c, records, line, sectors, bytes, touch, time, KNOWN_PLAIN);
 }
 
+static __attribute__((noinline)) uint64_t touch_told_there(struct bus *b, struct cache *c, struct records records,
+    uint64_t line, uint64_t sectors, unsigned bytes, enum touch touch, uint64_t time)
+{
+    return touch_known(b, c, records, line, sectors, bytes, touch, time, KNOWN_TOLD);
+}
+
 /* touch_known(), quickly where the line is not there and is brought in by one transaction. */
 ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes, enum touch touch,
     uint64_t time, enum known known)
@@ -379,7 +385,8 @@ ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sec
     if (!b->filled_at_once[write] ||
         (RECENT(b) ? (*word & STACKDIST_FRAME) != 0 || c->stamp + 1 >= c->stackdist.until
                    : peet__bus_find(b, c, line, record) != NULL))
-        return touch_there(b, c, records, line, sectors, bytes, touch, time);
+        return known == KNOWN_TOLD ? touch_told_there(b, c, records, line, sectors, bytes, touch, time)
+                                   : touch_there(b, c, records, line, sectors, bytes, touch, time);
     struct frame *const f = peet__bus_oldest(b, c, line);
     const uint32_t i = (uint32_t)(f - c->frames);
     const uint64_t left = c->used[i];
@@ -424,6 +431,13 @@ static uint64_t touch_plain(struct bus *b, struct cache *c, uint64_t line, uint6
     return fill(b, c, line, sectors, bytes, touch, time, KNOWN_PLAIN);
 }
 
+/* The same while observers hear of lines that are lost. */
+static uint64_t touch_told(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
+    enum touch touch, uint64_t time)
+{
+    return fill(b, c, line, sectors, bytes, touch, time, KNOWN_TOLD);
+}
+
 /* Does a miss always take one transaction, which nobody refuses? */
 static int filled_at_once(const struct bus *b, int write)
 {
@@ -447,7 +461,9 @@ bus_touch *peet__bus_touch_for(struct bus *b)
     for (int write = 0; write < 2; write++)
         b->filled_at_once[write] = filled_at_once(b, write);
     const unsigned removals = 1u << PEET_MEMORY_EVICT | 1u << PEET_MEMORY_INVALIDATE;
-    if (b->check || (b->env->reports & removals) || b->wide || b->perfect || (b->classify && !b->recent))
+    if (b->check || b->wide || b->perfect || (b->classify && !b->recent))
         return touch_any;
+    if (b->env->reports & removals)
+        return b->classify ? touch_told : touch_any;
     return b->classify ? touch_recent : touch_plain;
 }
