@@ -39,7 +39,7 @@ int peet_cli_lib_dir(char *out_path, size_t bytes, struct peet_error *error)
 {
     char *self = realpath("/proc/self/exe", NULL);
     if (!self)
-        return peet_error_set(error, PEET_EIO, "cannot find my own place: %s", strerror(errno));
+        return peet_error_set(error, PEET_EIO, "cannot find the path of this program: %s", strerror(errno));
     for (int up = 0; up < 2; up++) {
         char *slash = strrchr(self, '/');
         if (slash)

@@ -383,7 +383,8 @@ json_t *peet_cli_stats_load(const char *folder)
             "%s: %s; \"peet run -d %s -- PROG\" makes it, \"peet run --observe dtrack ...\" with data structures", path,
             where.text, folder);
     else if (!json_is_object(json_object_get(stats, "time")) && !json_is_object(json_object_get(stats, "totals"))) {
-        peet_cli_complain("%s: these are no results of peet run: neither \"time\" nor \"totals\" are there", path);
+        peet_cli_complain("%s: this is not a results folder of peet run: neither \"time\" nor \"totals\" are there",
+            path);
         json_decref(stats);
         stats = NULL;
     }

@@ -347,7 +347,7 @@ static int mix(const struct asked *asked)
         char *equals = strrchr(asked->arguments[i], '='), *end = NULL;
         weights[i] = equals ? strtod(equals + 1, &end) : 1;
         if (equals && (end == equals + 1 || *end || !(weights[i] > 0 && weights[i] <= 1e9))) {
-            peet_cli_complain("'%s': behind '=' stands a weight above 0", asked->arguments[i]);
+            peet_cli_complain("'%s': the weight after '=' must be a number above 0", asked->arguments[i]);
             status = PEET_CLI_USAGE;
             break;
         }
@@ -753,7 +753,7 @@ int peet_cli_locality(int argc, char **argv)
     } else if (asked.what == WHATS) {
         asked.what = REPORT;
         argp_parse(&parser, argc, argv, 0, NULL, &asked);
-        peet_cli_complain("locality: what? \"peet locality --help\" lists what there is");
+        peet_cli_complain("locality: say which word; \"peet locality --help\" lists what there is");
         status = PEET_CLI_USAGE;
     } else {
         argv[1] = argv[0];

@@ -47,7 +47,7 @@ static int rates(const json_t *file, const char *key, double *out, size_t n, con
         const json_t *one = json_array_get(list, i);
         out[i] = json_is_number(one) ? json_number_value(one) : -1;
         if (!(out[i] >= 0 && out[i] <= 1))
-            return peet_error_set(error, PEET_EFORMAT, "%s: \"%s\"[%zu] is no number from 0 to 1", name, key, i);
+            return peet_error_set(error, PEET_EFORMAT, "%s: \"%s\"[%zu] is not a number from 0 to 1", name, key, i);
     }
     return 0;
 }
@@ -151,7 +151,7 @@ static int read_signature(const json_t *file, const char *name, struct peet_cli_
     int status;
     memset(out, 0, sizeof(*out));
     if (!format || strcmp(format, FORMAT) != 0)
-        return peet_error_set(error, PEET_EFORMAT, "%s: this is no signature of locality: \"format\" is not \"%s\"",
+        return peet_error_set(error, PEET_EFORMAT, "%s: this is not a locality signature: \"format\" is not \"%s\"",
             name, FORMAT);
     if (!json_is_integer(version) || json_integer_value(version) != PEET_CLI_SIGNATURE_VERSION)
         return peet_error_set(error, PEET_EVERSION, "%s: a signature of version %lld; this peet reads version %d", name,

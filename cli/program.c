@@ -86,7 +86,7 @@ static int check_kind(const char *path, struct peet_error *error)
         peet_error_set(error, PEET_EINVALID,
             "%s was not built by peetcc: it is a script; name the program that it starts", path);
     else if (got < 4 || memcmp(start, "\177ELF", 4) != 0)
-        peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is no ELF program", path);
+        peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is not an ELF program", path);
     else if (got == (ssize_t)sizeof(file) && is_library(fd, &file))
         peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a shared library; name a program that uses it",
             path);

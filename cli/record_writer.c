@@ -65,7 +65,7 @@ int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_wri
     if (w && fd >= 0 && ftruncate(fd, (off_t)all) == 0)
         s = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s == MAP_FAILED || !(w->stream_of = malloc(PEET__REAL_THREADS * sizeof(*w->stream_of)))) {
-        const int err = peet_error_set(error, PEET_ENOMEM, "no memory of %llu MiB to record into: %s",
+        const int err = peet_error_set(error, PEET_ENOMEM, "cannot reserve %llu MiB of memory to record into: %s",
             (unsigned long long)(all >> 20), strerror(errno));
         free(w);
         return err;

@@ -72,7 +72,7 @@ static int recorded_config(struct peet_config *config, const char *from, struct 
     text = json_string_value(json_object_get(description, "config_text"));
     if (!peet_recording_nstreams(recording))
         err = peet_error_set(error, PEET_EFORMAT,
-            "%s: no context has got into this trace: the run ended before it began", from);
+            "%s: the trace has no contexts: the run ended before the program began", from);
     else if (!text || !*text)
         err = peet_error_set(error, PEET_EFORMAT, "%s: the trace does not say how it was made", from);
     else
@@ -115,7 +115,7 @@ int peet_cli_replay_check(const struct peet_config *config, struct peet_error *e
 
     if (config->explore || config->replay_token || config->consistency.module)
         return peet_error_set(error, PEET_EINVALID,
-            "--from: a trace has one way for each context and no memory: explorations and consistency models need the program itself");
+            "--from: a trace has one order of events and no memory: explorations and consistency models need the program itself");
     if (realpath(config->output, output) && strncmp(output, config->from, strlen(output)) == 0 &&
         config->from[strlen(output)] == '/' && !strchr(config->from + strlen(output) + 1, '/') && n)
         return peet_error_set(error, PEET_EINVALID, "--output: %s holds the trace itself; choose another folder",

@@ -61,7 +61,7 @@ static int set(json_t *settings, const config_setting_t *s, const config_setting
     char name[64], *text = scalar(value);
     option_name(s, name);
     int err = !known(name)
-        ? wrong(error, path, s, "is no option of peet run that can be swept; \"peet help run\" lists them")
+        ? wrong(error, path, s, "is not an option of peet run that can be swept; \"peet help run\" lists them")
         : !text ? wrong(error, path, s, "has a value that is neither text nor a number")
         : json_object_set_new(settings, name, json_string(text)) ? wrong(error, path, s, "is not UTF-8")
                                                                  : 0;
@@ -101,7 +101,7 @@ static int list(json_t *out, const config_setting_t *groups, const char *path, s
         const config_setting_t *group = config_setting_get_elem(groups, (unsigned)i);
         json_t *settings = json_object();
         if (!config_setting_is_group(group))
-            err = wrong(error, path, groups, "holds something that is no group of options");
+            err = wrong(error, path, groups, "holds something that is not a group of options");
         for (int k = 0; !err && k < config_setting_length(group); k++)
             err = set(settings, config_setting_get_elem(group, (unsigned)k),
                 config_setting_get_elem(group, (unsigned)k), path, error);

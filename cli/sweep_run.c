@@ -300,7 +300,7 @@ int peet_cli_sweep_runs(const char *folder, const json_t *plan, const size_t *nu
     (void)plan;
     if (n == 0 || !self) {
         free(self);
-        return n ? peet_error_set(error, PEET_EIO, "cannot find my own place") : 0;
+        return n ? peet_error_set(error, PEET_EIO, "cannot find the path of this program") : 0;
     }
     if (strchr(folder, '\'')) {
         free(self);

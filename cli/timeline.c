@@ -12,7 +12,7 @@ int peet_cli_timeline_parse(const void *data, size_t bytes, struct peet_cli_time
     *out = (struct peet_cli_timeline){0};
     struct peet_timeline_header *h = &out->header;
     if (bytes < sizeof(*h) || memcmp(data, PEET_TIMELINE_MAGIC, sizeof(h->magic)) != 0)
-        return peet_error_set(error, PEET_EFORMAT, "this is no time line of peet");
+        return peet_error_set(error, PEET_EFORMAT, "this is not a time line of peet");
     memcpy(h, data, sizeof(*h));
     if (h->slice_bytes != sizeof(struct peet_timeline_slice) ||
         h->slices != (bytes - sizeof(*h)) / sizeof(struct peet_timeline_slice) ||

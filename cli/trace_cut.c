@@ -46,7 +46,7 @@ static int mark(struct peet_walk *w, struct peet_error *error)
     w->place.threads = w->threads;
     w->place.forks = w->forks;
     if (!n)
-        return peet_error_set(error, PEET_ELIMIT, "context %u is deep in handlers of signals: cut elsewhere",
+        return peet_error_set(error, PEET_ELIMIT, "context %u is in nested signal handlers there: cut at another place",
             w->context);
     w->place.state = malloc(n * sizeof *words);
     if (!w->place.state)

@@ -55,7 +55,7 @@ static char *read_try(char *value, struct argp_state *state)
 {
     const char *equals = strchr(value, '=');
     if (!equals || !equals[1] || equals == value)
-        argp_error(state, "--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are",
+        argp_error(state, "--try: '%s' is not a change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are",
             value);
     for (const char *word = value; word; word = strchr(word, '+') ? strchr(word, '+') + 1 : NULL)
         if (!is_change(word))
@@ -323,8 +323,9 @@ static int go(const struct asked *asked, struct peet_cli_whatif_trial *t, const 
     if (t->differs && json_is_string(why))
         peet_cli_complain("the run with %s failed: %s", t->run.changes[0], json_string_value(why));
     else if (t->differs)
-        peet_cli_complain("the run with %s ended with another status: the program goes by its addresses or by time, so "
-                          "that its cycles are those of another computation",
+        peet_cli_complain(
+            "the run with %s ended with another status: the program depends on its addresses or on time, so "
+            "that its cycles are those of another computation",
             t->run.changes[0]);
     return 0;
 }

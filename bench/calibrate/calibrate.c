@@ -22,7 +22,7 @@ struct machine {
     double l1_ns, l2_ns, l3_ns, dram_ns;
     double one_gbs, all_gbs;
     unsigned threads;
-    double parallel;    /* misses under way at a time */
+    double parallel; /* misses under way at a time */
     double branch_ns;
     long dtlb_entries, stlb_entries;
     double stlb_ns, walk_ns;
@@ -90,8 +90,8 @@ static long size_of(const char *name, int index, int key, long otherwise, double
     }
     within = measure_chase_ns((size_t)bytes / 2 / 64, 64, 0, 1);
     beyond = measure_chase_ns((size_t)bytes * 3 / 64, 64, 0, 1);
-    printf("%-28s %8ld KiB   %.1f cycles in half of it, %.1f in three times as much%s\n", name, bytes >> 10, within * ghz, beyond * ghz,
-        beyond > within * 1.3 ? "" : "  (no step to be seen)");
+    printf("%-28s %8ld KiB   %.1f cycles in half of it, %.1f in three times as much%s\n", name, bytes >> 10,
+        within * ghz, beyond * ghz, beyond > within * 1.3 ? "" : "  (no step to be seen)");
     return bytes;
 }
 
@@ -107,11 +107,13 @@ static void caches(struct machine *m, const config_t *base)
     far = (size_t)m->l3_bytes * 8 > (128u << 20) ? (size_t)m->l3_bytes * 8 : 128u << 20;
     far = far > (512u << 20) ? 512u << 20 : far;
     m->l1_ns = measure_chase_ns((size_t)m->l1_bytes / 2 / 64, 64, 0, 1);
-    m->l2_ns = measure_chase_ns((size_t)(4 * m->l1_bytes < m->l2_bytes / 2 ? 4 * m->l1_bytes : m->l2_bytes / 2) / 64, 64, 0, 1);
-    m->l3_ns = measure_chase_ns((size_t)(m->l2_bytes * 4 < m->l3_bytes / 2 ? m->l2_bytes * 4 : m->l3_bytes / 2) / 64, 64, 0, 1);
+    m->l2_ns = measure_chase_ns((size_t)(4 * m->l1_bytes < m->l2_bytes / 2 ? 4 * m->l1_bytes : m->l2_bytes / 2) / 64,
+        64, 0, 1);
+    m->l3_ns = measure_chase_ns((size_t)(m->l2_bytes * 4 < m->l3_bytes / 2 ? m->l2_bytes * 4 : m->l3_bytes / 2) / 64,
+        64, 0, 1);
     m->dram_ns = measure_chase_ns(far / 256, 256, 64, 1);
-    printf("%-28s %8.1f %8.1f %8.1f %8.1f cycles\n", "latency L1 L2 L3 DRAM", m->l1_ns * m->ghz, m->l2_ns * m->ghz, m->l3_ns * m->ghz,
-        m->dram_ns * m->ghz);
+    printf("%-28s %8.1f %8.1f %8.1f %8.1f cycles\n", "latency L1 L2 L3 DRAM", m->l1_ns * m->ghz, m->l2_ns * m->ghz,
+        m->l3_ns * m->ghz, m->dram_ns * m->ghz);
     m->line_bytes = (long)measure_line_bytes(64u << 20);
     printf("%-28s %8ld bytes", "line", m->line_bytes);
     if (sysconf(_SC_LEVEL1_DCACHE_LINESIZE) > 0 && m->line_bytes != sysconf(_SC_LEVEL1_DCACHE_LINESIZE)) {
@@ -143,7 +145,8 @@ static void bandwidth(struct machine *m)
 
 static void translation(struct machine *m, const config_t *base)
 {
-    static const unsigned pages[] = { 16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192 };
+    static const unsigned pages[] = {16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 192, 256, 384, 512, 768, 1024,
+        1536, 2048, 3072, 4096, 6144, 8192};
     enum { N = sizeof pages / sizeof *pages };
     double extra[N], plateau = 0;
     unsigned first = 0, second = 0;
@@ -163,7 +166,8 @@ static void translation(struct machine *m, const config_t *base)
     m->stlb_entries = second ? (long)pages[second] : get_int(base, "stlb_entries", 1536);
     m->stlb_ns = plateau / m->ghz;
     m->walk_ns = extra[N - 1] / m->ghz;
-    printf("%-28s %8ld and %ld pages; a hit in the second %.1f cycles\n", "translation reaches", m->dtlb_entries, m->stlb_entries, plateau);
+    printf("%-28s %8ld and %ld pages; a hit in the second %.1f cycles\n", "translation reaches", m->dtlb_entries,
+        m->stlb_entries, plateau);
 }
 
 /* ------------------------------------------------------------------------------------------- preset */
@@ -198,7 +202,10 @@ static void lay(config_t *config, const struct machine *m)
     set_int(config, "l2_cycles", l2);
     /* Little's law: what one core streams is what it has under way. */
     flight = rounded(one_cycle * (double)dram / (double)line, 1);
-    set_int(config, "l2_mshrs", flight < rounded(m->parallel, 1) ? rounded(m->parallel, 1) : flight > 128 ? 128 : flight);
+    set_int(config, "l2_mshrs",
+        flight < rounded(m->parallel, 1) ? rounded(m->parallel, 1)
+            : flight > 128               ? 128
+                                         : flight);
     set_int(config, "l3_slices", 1);
     set_int(config, "l3_ways", l3_ways);
     set_int(config, "l3_slice_bytes", m->l3_bytes / (l3_ways * line) * l3_ways * line);
@@ -230,8 +237,10 @@ static int write_preset(const char *path, config_t *config, const struct machine
         return 1;
     }
     set_text(config, "about", "measured by calibrate on this machine, over the base preset");
-    fprintf(f, "# Measured by calibrate over %s: caches, latencies, bandwidth, translation, branches; the clock was %.2f GHz.\n"
-               "# DRAM timings (tCL, tRCD, tRP, tRAS, refresh): JEDEC's, in this clock; the rest of the measured latency is overhead.\n", base, m->ghz);
+    fprintf(f,
+        "# Measured by calibrate over %s: caches, latencies, bandwidth, translation, branches; the clock was %.2f GHz.\n"
+        "# DRAM timings (tCL, tRCD, tRP, tRAS, refresh): JEDEC's, in this clock; the rest of the measured latency is overhead.\n",
+        base, m->ghz);
     config_write(config, f);
     if (fclose(f)) {
         perror(path);
@@ -242,7 +251,7 @@ static int write_preset(const char *path, config_t *config, const struct machine
 
 int main(int argc, char **argv)
 {
-    struct machine m = { 0 };
+    struct machine m = {0};
     config_t config;
     const char *slash;
 

@@ -37,9 +37,10 @@ double measure_ghz(void)
         double begin = now_ns(), ns;
 
         for (int n = 0; n < 20000; n++)
-            __asm__ volatile("add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n"
-                             "add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n"
-                             : "+r"(x));
+            __asm__ volatile(
+                "add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n"
+                "add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n"
+                : "+r"(x));
         ns = (now_ns() - begin) / (20000 * 16);
         best = ns < best ? ns : best;
     }
@@ -188,7 +189,7 @@ double measure_read_gbs(unsigned threads, size_t bytes_each)
             return 0;
         for (size_t i = 0; i < bytes_each / 8; i += 8)
             m[i] = i;
-        readers[t] = (struct reader){ 0, 0, m, bytes_each / 8, &barrier, 0 };
+        readers[t] = (struct reader){0, 0, m, bytes_each / 8, &barrier, 0};
     }
     pthread_barrier_init(&barrier, NULL, threads);
     for (int i = 0; i < TRIES; i++) {
@@ -202,7 +203,9 @@ double measure_read_gbs(unsigned threads, size_t bytes_each)
             begin = readers[t].begin < begin ? readers[t].begin : begin;
             end = readers[t].end > end ? readers[t].end : end;
         }
-        best = (double)threads * (double)bytes_each / (end - begin) > best ? (double)threads * (double)bytes_each / (end - begin) : best;
+        best = (double)threads * (double)bytes_each / (end - begin) > best
+            ? (double)threads * (double)bytes_each / (end - begin)
+            : best;
     }
     for (unsigned t = 0; t < threads; t++)
         forget((void *)(uintptr_t)readers[t].data, bytes_each);

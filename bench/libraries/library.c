@@ -26,7 +26,8 @@ static uint64_t print(long rounds)
     char text[200];
     uint64_t sum = 0;
     for (long i = 0; i < rounds; i++)
-        sum += (uint64_t)snprintf(text, sizeof text, "%ld %s %5.3f %08lx", i, "name", (double)i * 1.5, i * 77) + (unsigned char)text[i & 7];
+        sum += (uint64_t)snprintf(text, sizeof text, "%ld %s %5.3f %08lx", i, "name", (double)i * 1.5, i * 77) +
+            (unsigned char)text[i & 7];
     return sum;
 }
 
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         uint64_t (*work)(long rounds);
-    } works[] = {{"malloc", allocate}, {"printf", print}, {"pow", power}, {"sin", waves}, {"strings", strings}, {"qsort", sort}};
+    } works[] = {
+        {"malloc", allocate}, {"printf", print}, {"pow", power}, {"sin", waves}, {"strings", strings}, {"qsort", sort}};
     for (size_t k = 0; argc == 3 && k < sizeof works / sizeof *works; k++)
         if (strcmp(argv[1], works[k].name) == 0) {
             printf("%s %llu\n", argv[1], (unsigned long long)works[k].work(strtol(argv[2], NULL, 10)));

@@ -31,8 +31,7 @@ static void residual(const struct grid *g)
     for (long i = 0; i < n; i++)
         for (long j = 0; j < n; j++)
             for (long k = 0; k < n; k++)
-                g->r[at(n, i, j, k)] =
-                    g->v[at(n, i, j, k)] -
+                g->r[at(n, i, j, k)] = g->v[at(n, i, j, k)] -
                     (6.0 * u[at(n, i, j, k)] - u[at(n, i - 1, j, k)] - u[at(n, i + 1, j, k)] - u[at(n, i, j - 1, k)] -
                         u[at(n, i, j + 1, k)] - u[at(n, i, j, k - 1)] - u[at(n, i, j, k + 1)]);
 }

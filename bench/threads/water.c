@@ -71,7 +71,7 @@ static void forces(struct bench_part mine, double (*found)[3])
 static void work(long me)
 {
     struct bench_part mine = bench_part(n, me);
-    double(*found)[3] = bench_alloc((size_t)n, sizeof *found);
+    double (*found)[3] = bench_alloc((size_t)n, sizeof *found);
     for (long s = 0; s < steps; s++) {
         memset(found, 0, (size_t)n * sizeof *found);
         forces(mine, found);

@@ -24,6 +24,8 @@ int main(int argc, char **argv)
         taken += insn.branch == BRANCH_CONDITIONAL && insn.branch_taken;
     }
     std::printf("%llu %llu %llu", instructions, loads, stores);
-    std::printf(" %llu %llu %llu %llu", branches[BRANCH_DIRECT_JUMP], branches[BRANCH_INDIRECT], branches[BRANCH_CONDITIONAL], taken);
-    std::printf(" %llu %llu %llu %llu\n", branches[BRANCH_DIRECT_CALL], branches[BRANCH_INDIRECT_CALL], branches[BRANCH_RETURN], branches[BRANCH_OTHER]);
+    std::printf(" %llu %llu %llu %llu", branches[BRANCH_DIRECT_JUMP], branches[BRANCH_INDIRECT],
+        branches[BRANCH_CONDITIONAL], taken);
+    std::printf(" %llu %llu %llu %llu\n", branches[BRANCH_DIRECT_CALL], branches[BRANCH_INDIRECT_CALL],
+        branches[BRANCH_RETURN], branches[BRANCH_OTHER]);
 }

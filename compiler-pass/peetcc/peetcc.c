@@ -236,7 +236,7 @@ static int run(char **command)
     int status;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) {
-            complain("lost the compiler: %s", strerror(errno));
+            complain("cannot wait for the compiler: %s", strerror(errno));
             return 1;
         }
     if (WIFSIGNALED(status)) {
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
     }
     prefix = find_prefix();
     if (!prefix) {
-        complain("cannot find my own place: %s", strerror(errno));
+        complain("cannot find the path of this program: %s", strerror(errno));
         return 1;
     }
     if (args.asks_prefix) {

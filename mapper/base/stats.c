@@ -169,7 +169,7 @@ static int write_file(const struct peet_env *env, const char *name, const void *
 
     if (!name || is_reserved(name) || (bytes && !data))
         err = peet_error_set(&error, PEET_EINVALID, "write_file(): '%s' %s", name ? name : "",
-            data ? "is no name for a module's own file" : "without data");
+            data ? "is not a name that a module's own file can have" : "without data");
     else if (strchr(name, '/'))
         err = peet_error_set(&error, PEET_EINVALID, "%s: files of results have no folder in their name", name);
     if (!err && asprintf(&path, "%s/%s", env->output_dir, name) < 0)

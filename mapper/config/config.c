@@ -477,7 +477,7 @@ static int apply(struct peet_config_module *m, const char *where, const char *sp
         if (!*item || *item == ',')
             return peet_error_set(error, PEET_EINVALID,
                 "%s %s: there is no parameter %s (they are key=value, with a comma before each)", where, spec,
-                *item ? "between two commas" : "behind the last comma");
+                *item ? "between two commas" : "after the last comma");
         if (*equals != '=' || equals == item)
             return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is not of the form key=value", where, spec,
                 (int)strcspn(item, ","), item);

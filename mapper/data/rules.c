@@ -70,7 +70,7 @@ int peet_rule_perfect(const char *where, const char *name, struct peet_rule *out
     *out = (struct peet_rule){.kind = PEET_RULE_PERFECT};
     snprintf(out->text, sizeof out->text, "%.220s", name);
     if (*name >= '0' && *name <= '9')
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is no name of a data structure", where, name);
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not the name of a data structure", where, name);
     return set_name(where, name, name, out, error);
 }
 

@@ -124,7 +124,8 @@ int peet__middle_again(struct peet_map *map, struct peet_map_core *core, const s
 
     if (!map->config.middle || event->nargs < 2 || type >= PEET_ABSTRACT_TYPES || n < peet__map_forms[type].nargs ||
         n > PEET_MAP_ARGS || number > UINT32_MAX)
-        return peet__map_fail(map, PEET_ESTREAM, "context %u: a request from before that is none", c->number);
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: the trace names a pending request that is not a request",
+            c->number);
     if (type != PEET_ABSTRACT_DOALL_FORK && !peet__sync_deferred((uint32_t)type))
         return PEET_MAP_AGAIN;
     c->request.type = (uint32_t)type;

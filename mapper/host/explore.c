@@ -368,7 +368,7 @@ static void gaps_of_executions(json_t *list)
             "threads share what a function of the C library references (memcpy(), printf() ...), all of it in one step");
     if (peet_search_emptied(here.search) && weaker_than_sc(here.config))
         peet_outcomes_gap(list, "library_fences",
-            "a call of a library is a fence here, and threads share what is stored before one and referenced behind "
+            "a call of a library is a fence here, and threads share what is stored before it and referenced after "
             "it");
     if (peet_search_unmodelled(here.search) && weaker_than_sc(here.config))
         peet_outcomes_gap(list, "stacks",
@@ -400,7 +400,7 @@ static json_t *not_explored(void)
             (unsigned long long)c->explore_steps);
     if (here.crowded)
         peet_outcomes_gap(list, "choices",
-            "%llu execution%s more than %d choices, or more than %d at once, and what comes behind them was left out: "
+            "%llu execution%s more than %d choices, or more than %d at once, and what comes after them was left out: "
             "a smaller input has fewer, and random walks, --explore N, have no such limit",
             (unsigned long long)here.crowded, here.crowded == 1 ? " had" : "s had", PEET_SEARCH_CHOICES_MOST,
             PEET_OPTIONS_MOST - 1);

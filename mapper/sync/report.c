@@ -78,7 +78,7 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
     char name[100];
 
     if (c->state != PEET_MAP_BLOCKED && c->next_step != PEET_STEP_LOCK) {
-        say(text, bytes, "a change of what it looks at, again and again");
+        say(text, bytes, "a change of the memory that it reads again and again");
         return;
     }
     if (c->next_step == PEET_STEP_LOCK)

@@ -86,7 +86,7 @@ static int after(int result)
 {
     const int why = errno;
     if (replaced_by[0])
-        peet__report("the program could not replace itself by %s (%s): what it does from here on is not in the results",
+        peet__report("the program could not replace itself by %s (%s): what it does from now on is not in the results",
             replaced_by, strerror(why));
     errno = why;
     return result;

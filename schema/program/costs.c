@@ -355,7 +355,7 @@ static int load(struct peet_costs *c, struct model *m, struct peet_error *error)
     p->moves_eliminated = upto(&in, UINT32_MAX, "moves out of range");
     p->in_order = (uint8_t)upto(&in, 1, "neither in order nor out of it");
     if (!in.why && !p->dispatch_uops)
-        fail(&in, PEET_EFORMAT, "a processor that dispatches nothing");
+        fail(&in, PEET_EFORMAT, "a processor whose dispatch width is 0");
     read_resources(&in, m);
     m->ncosts = count(&in);
     m->costs = own(&in, m->ncosts, sizeof *m->costs);

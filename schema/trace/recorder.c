@@ -84,7 +84,7 @@ static int write_all(struct peet_recorder *r, const void *from, size_t n)
         if (done < 0 && why == EINTR)
             continue;
         if (done <= 0) {
-            snprintf(text, sizeof text, "cannot write the trace: %s; what was written before can be read",
+            snprintf(text, sizeof text, "cannot write the trace: %s; what was written until then can be read",
                 strerror(done ? why : ENOSPC));
             if (ftruncate(r->fd, (off_t)before) == 0)
                 r->bytes = before;

@@ -261,7 +261,7 @@ static int stream_of(struct peet_recording *r, const struct peet__indexed *e, st
     s->info = &s->storage;
     if (s->storage.kind >= PEET_STREAM_KINDS ||
         (s->storage.kind != PEET_STREAM_MAIN && s->storage.parent >= e->entry.stream))
-        return peet__recording_damaged(r, e->frame, "a context made by one that is not there", error);
+        return peet__recording_damaged(r, e->frame, "a context made by a context that does not exist", error);
     if (s->storage.kind == PEET_STREAM_MAIN)
         return 0;
     c = calloc(1, sizeof *c);
@@ -290,8 +290,7 @@ static int sort_chunks(struct peet_recording *r, struct peet_error *error)
         struct stream *s = &r->streams[r->chunks[i].public.stream];
 
         if (!s->info)
-            return peet__recording_damaged(r, r->chunks[i].frame, "words of a context that nobody has described",
-                error);
+            return peet__recording_damaged(r, r->chunks[i].frame, "words of a context that has no description", error);
         if (!s->n++)
             s->first = i;
     }
@@ -308,8 +307,7 @@ static int count(struct peet_recording *r, struct peet_error *error)
         r->nstates += e->kind == PEET__ENTRY_STATE;
         if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM || e->kind == PEET__ENTRY_IMAGE) &&
             e->stream >= r->nentries)
-            return peet__recording_damaged(r, r->entries[i].frame, "the number of a context that cannot be there",
-                error);
+            return peet__recording_damaged(r, r->entries[i].frame, "a context number that is out of range", error);
         if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM) && e->stream >= r->nstreams)
             r->nstreams = e->stream + 1;
         if (e->kind == PEET__ENTRY_IMAGE && e->stream >= r->nimages)
@@ -396,7 +394,7 @@ int peet_recording_open(const char *path, struct peet_recording **out_recording,
         if (r->bytes < sizeof head || read_at(r, 0, head, sizeof head, &mine) ||
             memcmp(head + 8, PEET__HEAD_MAGIC, 8)) {
             mine.code = 0;
-            err = peet_error_set(&mine, PEET_EFORMAT, "%s: no trace of peet's", path);
+            err = peet_error_set(&mine, PEET_EFORMAT, "%s: not a trace of peet", path);
         }
     }
     if (!err && !(r->zstd = ZSTD_createDCtx()))

@@ -145,7 +145,7 @@ static int refuse_shared(const struct x86_memory_config *c, const struct peet_en
     if (c->protocol > X86_MOESI || c->l3_policy > X86_L3_EXCLUSIVE || c->directory > PEET_SIM_DIRECTORY_EVICT ||
         c->topology > X86_MESH || c->levels > X86_LEVELS_ALL) {
         env->fail(env,
-            "the memory system's configuration holds a choice that there is not (levels, protocol, l3_policy, directory, topology)");
+            "the memory system's configuration has a value out of range in levels, protocol, l3_policy, directory or topology");
         return -1;
     }
     if (cores > X86_MOST_CORES) {

@@ -21,7 +21,7 @@ run 2 '^peet: --quantum: ' --quantum 0 -- ./sum
 run 2 '^peet: --schedule: ' --schedule statik -- ./sum
 run 2 '^peet: --output: ' -d '' -- ./sum
 run 2 "^peet: --machine bus,,: there is no parameter between two commas" --machine bus,, -- ./sum
-run 2 "^peet: --machine bus,cache=4KiB,: there is no parameter behind the last comma" --machine bus,cache=4KiB, -- ./sum
+run 2 "^peet: --machine bus,cache=4KiB,: there is no parameter after the last comma" --machine bus,cache=4KiB, -- ./sum
 run 2 "^peet: --observe counts,: there is no parameter" --observe counts, -- ./sum
 run 2 "^peet: --machine bus,cache=4KiB,line=16,cache=8KiB: 'cache' is given twice" --machine bus,cache=4KiB,line=16,cache=8KiB -- ./sum
 run 2 "'cache' is not of the form key=value" --machine bus,cache,line=16 -- ./sum
@@ -33,7 +33,7 @@ refuses 2 '^peet: no program to run; usage: peet whatif ' "$peet" whatif --machi
 refuses 2 "^peet whatif: --top: '--' is not a whole number" "$peet" whatif --top -- ./sum
 refuses 2 "^peet whatif: option '--try' requires an argument" "$peet" whatif --try
 refuses 2 "^peet whatif: --top: 'many' is not a whole number" "$peet" whatif --machine bus --top many -- ./sum
-refuses 2 "^peet whatif: --try: 'perfect=' is no change" "$peet" whatif --try perfect= -- ./sum
+refuses 2 "^peet whatif: --try: 'perfect=' is not a change" "$peet" whatif --try perfect= -- ./sum
 refuses 2 "^peet whatif: unrecognized option '--wider'" "$peet" whatif --wider -- ./sum
 absent peet.out
 

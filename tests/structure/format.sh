@@ -5,7 +5,8 @@ set -u
 cd "${1:-$PEET_SOURCE}" || exit 99
 tool=clang-format-22
 command -v "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
-folders="schema compiler-pass runtime threadlib simulators mapper cli tests/unit"
+# What tests, examples and pages show or count by line keeps its lines.
+folders="schema compiler-pass runtime threadlib simulators mapper cli tools bench tests/unit"
 find $folders -name '*.[ch]' -o -name '*.cpp' | sort >"${TMPDIR:-/tmp}/peet-format.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/peet-format.$$"' EXIT
 [ -s "${TMPDIR:-/tmp}/peet-format.$$" ] || { echo "FAIL: no sources"; exit 1; }

@@ -160,7 +160,7 @@ static void read_schedule(struct omp_environment *env)
         return;
     }
     refuse("OMP_SCHEDULE", value,
-        "it must be static, dynamic, guided or auto, with a positive chunk size behind a comma if at all");
+        "it must be static, dynamic, guided or auto, optionally with a comma and a positive chunk size");
 }
 
 static void read_bytes(const char *name, size_t *out)

@@ -19,9 +19,13 @@ enum { QEMU_PLUGIN_VERSION = 1, QEMU_NO_REGISTERS = 0, QEMU_READS_AND_WRITES = 3
 
 struct qemu_info {
     const char *target_name;
-    struct { int min, cur; } version;
+    struct {
+        int min, cur;
+    } version;
     bool system_emulation;
-    struct { int smp_vcpus, max_vcpus; } system;
+    struct {
+        int smp_vcpus, max_vcpus;
+    } system;
 };
 
 struct qemu_block;
@@ -36,9 +40,10 @@ size_t qemu_plugin_insn_size(const struct qemu_insn *insn);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*fn)(uint64_t id, struct qemu_block *block));
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_block *block, int operation, void *to, uint64_t value);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_insn *insn, void (*fn)(unsigned cpu, void *arg), int registers, void *arg);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_insn *insn, void (*fn)(unsigned cpu, uint32_t info, uint64_t address, void *arg), int registers,
-    int which, void *arg);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_insn *insn, void (*fn)(unsigned cpu, void *arg), int registers,
+    void *arg);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_insn *insn,
+    void (*fn)(unsigned cpu, uint32_t info, uint64_t address, void *arg), int registers, int which, void *arg);
 void qemu_plugin_register_atexit_cb(uint64_t id, void (*fn)(uint64_t id, void *arg), void *arg);
 unsigned qemu_plugin_mem_size_shift(uint32_t info);
 bool qemu_plugin_mem_is_store(uint32_t info);
@@ -46,7 +51,10 @@ bool qemu_plugin_mem_is_store(uint32_t info);
 /* QEMU's own, and GLib's.  singlestep: blocks that are looked up from now on have one instruction */
 extern int singlestep;
 struct qemu_cpu;
-struct qemu_bytes { uint8_t *data; unsigned n; };
+struct qemu_bytes {
+    uint8_t *data;
+    unsigned n;
+};
 struct qemu_cpu *qemu_get_cpu(int number);
 int x86_cpu_gdb_read_register(struct qemu_cpu *cpu, struct qemu_bytes *to, int number);
 uint64_t cpu_get_phys_page_debug(struct qemu_cpu *cpu, uint64_t page);

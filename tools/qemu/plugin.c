@@ -40,7 +40,11 @@ enum { CPUS_MAX = 64, PROGRAMS_MAX = 256, THREADS_MAX = 4096, NUMBER_BITS = 8, L
 /** An instruction as it was translated; lives as long as QEMU. */
 struct translated {
     UT_hash_handle hh;
-    struct { uint64_t pc; uint8_t bytes[LENGTH_MAX]; uint8_t length; } key;
+    struct {
+        uint64_t pc;
+        uint8_t bytes[LENGTH_MAX];
+        uint8_t length;
+    } key;
     struct peet_traced_insn insn; /* all but its references */
     int repeats, stops;           /* rep-prefixed; enters the kernel by itself */
 };
@@ -56,12 +60,12 @@ struct thread {
     uint32_t stream;
     const struct translated *pending; /* executes, or has been executed; NULL: none */
     struct peet_traced_insn insn;
-    uint64_t kernel_blocks;           /* that had been executed when the instruction began */
+    uint64_t kernel_blocks; /* that had been executed when the instruction began */
 };
 
 struct cpu {
     struct qemu_cpu *qemu;
-    struct thread *thread;            /* whose instruction it executes; NULL: nobody's */
+    struct thread *thread; /* whose instruction it executes; NULL: nobody's */
 };
 
 static struct {
@@ -75,7 +79,7 @@ static struct {
     unsigned nthreads;
     struct cpu cpus[CPUS_MAX];
     const struct translated *now; /* what is being looked at */
-    uint64_t kernel_blocks; /* executed by all processors */
+    uint64_t kernel_blocks;       /* executed by all processors */
     int failed;
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -95,7 +99,8 @@ static void add_image(struct program *p, const char *path)
     struct peet_recorded_image image = {.path = (char *)(uintptr_t)path};
     void *bytes;
 
-    if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0 && (bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) != MAP_FAILED) {
+    if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0 &&
+        (bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) != MAP_FAILED) {
         image.bytes = bytes;
         image.nbytes = (size_t)st.st_size;
         image.hi = UINT64_MAX;
@@ -119,15 +124,16 @@ static struct program *program_of(unsigned number)
 
     if (p->writer)
         return p;
-    all = json_pack("{s:s,s:s,s:s,s:{s:s,s:[],s:i}}", "format", "qemu", "from", file, "config_text", "version = 1;\nprogram = \"qemu\";\ncores = 1;\n",
-        "config", "program", file, "arguments", "cores", 1);
+    all = json_pack("{s:s,s:s,s:s,s:{s:s,s:[],s:i}}", "format", "qemu", "from", file, "config_text",
+        "version = 1;\nprogram = \"qemu\";\ncores = 1;\n", "config", "program", file, "arguments", "cores", 1);
     text = all ? json_dumps(all, JSON_COMPACT) : NULL;
     json_decref(all);
     snprintf(path, sizeof path, "%s/%u", here.out, number);
     if (mkdir(path, 0777) && errno != EEXIST)
         fail(strerror(errno));
     snprintf(path, sizeof path, "%s/%u/trace.peet", here.out, number);
-    if (!text || peet_recorder_open(path, text, LEVEL, &p->recorder, &error) || peet_code_writer_new(p->recorder, &p->writer)) {
+    if (!text || peet_recorder_open(path, text, LEVEL, &p->recorder, &error) ||
+        peet_code_writer_new(p->recorder, &p->writer)) {
         fail(error.code ? error.message : "out of memory");
         free(text);
         return NULL;
@@ -286,7 +292,8 @@ static void references(unsigned number, uint32_t info, uint64_t address, void *a
             insn->nrefs = 0;
             insn->again = 1;
         }
-        insn->refs[insn->nrefs++] = (struct peet_traced_ref){address, size, store ? PEET_TRACED_STORE : PEET_TRACED_LOAD};
+        insn->refs[insn->nrefs++] =
+            (struct peet_traced_ref){address, size, store ? PEET_TRACED_STORE : PEET_TRACED_LOAD};
     }
     pthread_mutex_unlock(&here.lock);
 }
@@ -302,7 +309,8 @@ static void classify(struct translated *t)
     for (; b < end; b++) {
         if (*b == 0xf2 || *b == 0xf3)
             t->repeats = 1;
-        else if (*b != 0x66 && *b != 0x67 && *b != 0x2e && *b != 0x3e && *b != 0x64 && *b != 0x65 && (*b & 0xf0) != 0x40)
+        else if (*b != 0x66 && *b != 0x67 && *b != 0x2e && *b != 0x3e && *b != 0x64 && *b != 0x65 &&
+            (*b & 0xf0) != 0x40)
             break;
     }
     /* only string instructions repeat */
@@ -311,14 +319,15 @@ static void classify(struct translated *t)
         return;
     reg = end - b > 1 ? b[1] >> 3 & 7 : 0;
     t->stops = (b[0] == 0x0f && end - b > 1 && b[1] == 0x05) || b[0] == 0xcd || b[0] == 0xcc;
-    t->insn.branch = (b[0] & 0xf0) == 0x70 || (b[0] >= 0xe0 && b[0] <= 0xe3) || (b[0] == 0x0f && end - b > 1 && (b[1] & 0xf0) == 0x80)
+    t->insn.branch = (b[0] & 0xf0) == 0x70 || (b[0] >= 0xe0 && b[0] <= 0xe3) ||
+            (b[0] == 0x0f && end - b > 1 && (b[1] & 0xf0) == 0x80)
         ? PEET_TRACED_CONDITIONAL
-        : b[0] == 0xe9 || b[0] == 0xeb            ? PEET_TRACED_JUMP
-        : b[0] == 0xe8                            ? PEET_TRACED_CALL
-        : b[0] == 0xc3 || b[0] == 0xc2            ? PEET_TRACED_RETURN
-        : b[0] == 0xff && (reg == 2 || reg == 3)  ? PEET_TRACED_INDIRECT_CALL
-        : b[0] == 0xff && (reg == 4 || reg == 5)  ? PEET_TRACED_INDIRECT_JUMP
-                                                  : PEET_TRACED_NONE;
+        : b[0] == 0xe9 || b[0] == 0xeb           ? PEET_TRACED_JUMP
+        : b[0] == 0xe8                           ? PEET_TRACED_CALL
+        : b[0] == 0xc3 || b[0] == 0xc2           ? PEET_TRACED_RETURN
+        : b[0] == 0xff && (reg == 2 || reg == 3) ? PEET_TRACED_INDIRECT_CALL
+        : b[0] == 0xff && (reg == 4 || reg == 5) ? PEET_TRACED_INDIRECT_JUMP
+                                                 : PEET_TRACED_NONE;
     t->insn.taken = t->insn.branch != PEET_TRACED_NONE;
 }
 
@@ -350,7 +359,9 @@ static int has_pattern(const struct qemu_block *block)
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(block) && adds < 2; i++) {
         const struct qemu_insn *insn = qemu_plugin_tb_get_insn(block, i);
 
-        adds = qemu_plugin_insn_size(insn) == sizeof add && !memcmp(qemu_plugin_insn_data(insn), add, sizeof add) ? adds + 1 : 0;
+        adds = qemu_plugin_insn_size(insn) == sizeof add && !memcmp(qemu_plugin_insn_data(insn), add, sizeof add)
+            ? adds + 1
+            : 0;
     }
     return adds == 2;
 }
