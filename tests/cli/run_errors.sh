@@ -52,7 +52,7 @@ run 2 '^peet: /bin/true was not built by peetcc' -- /bin/true
 printf '#!/bin/sh\nexec ./sum\n' >script && chmod +x script
 run 2 '^peet: ./script was not built by peetcc: it is a script' -- ./script
 echo text >text && chmod +x text
-run 2 '^peet: ./text was not built by peetcc: it is no ELF' -- ./text
+run 2 '^peet: ./text was not built by peetcc: it is not an ELF' -- ./text
 : >empty && chmod +x empty
 run 2 '^peet: ./empty was not built by peetcc' -- ./empty
 must "$peetcc" -shared -fPIC -o library.so sum.c

@@ -44,8 +44,8 @@ PY
     grep -q "$1.*$2" err.txt || fail "$1: $(cat err.txt)"
 }
 bad falls.json 'not monotone' 's["reuse_cdf"][5] = 0.0001; del s["counts"]'
-bad above.json 'no number from 0 to 1' 's["alphas"][2] = 1.5'
-bad negative.json 'no number from 0 to 1' 's["reuse_cdf"][0] = -0.1'
+bad above.json 'not a number from 0 to 1' 's["alphas"][2] = 1.5'
+bad negative.json 'not a number from 0 to 1' 's["reuse_cdf"][0] = -0.1'
 bad version.json 'version 2' 's["version"] = 2'
 bad format.json 'not a locality signature' 's["format"] = "other"'
 bad fewer.json 'not a list of 17' 's["reuse_cdf"].pop()'
