@@ -18,7 +18,7 @@ for place in $((bytes / 4)) $((bytes / 2)) $((bytes - 100)); do
     [ $status -lt 3 ] || fail "a changed byte at $place: status $status"
 done
 echo 'no trace at all' >cut/trace.peet
-! "$peet" run -q --from cut -d again 2>said && grep -q 'no trace' said || fail "a foreign file: $(cat said)"
+! "$peet" run -q --from cut -d again 2>said && grep -q 'not a trace' said || fail "a foreign file: $(cat said)"
 ! "$peet" run -q --from nothing -d again 2>said && [ "$(wc -l <said)" = 1 ] || fail "no folder: $(cat said)"
 ! "$peet" run -q --from whole -d whole 2>said && grep -q 'holds the trace' said || fail "into its own folder: $(cat said)"
 
