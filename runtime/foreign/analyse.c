@@ -84,11 +84,11 @@ struct sum {
     int16_t origin;
     int64_t add;
 };
-/* slot: in the record of the block `part`, -1: in none yet */
+/* slot: in the record of the block `part`, -1: in none yet; kept: its number for the blocks after that, -1: none */
 struct origin {
     uint8_t reg, part;
     uint16_t at;
-    int16_t slot;
+    int16_t slot, kept;
 };
 enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS, BLOCK_INSNS = 48 };
 
@@ -116,6 +116,13 @@ static int slot_of(struct state *s, int origin)
     struct peet__foreign_part *const part = &p->parts[p->nparts - 1];
     if (o->slot >= 0 && o->part == p->nparts - 1)
         return o->slot;
+    if (o->slot >= 0 && o->kept < 0 && p->nkeeps < PEET_FOREIGN_MOST_KEPT) {
+        o->kept = (int16_t)p->nkeeps;
+        p->keeps[p->nkeeps] = (struct peet_foreign_keep){(uint16_t)o->slot, (uint16_t)p->nkeeps};
+        p->keeper[p->nkeeps++] = o->part;
+    }
+    if (o->kept >= 0)
+        return PEET_FOREIGN_KEPT(o->kept);
     if (p->nslots == PEET__FOREIGN_SLOTS) {
         s->full = 1;
         return 0;
@@ -132,7 +139,7 @@ static int new_origin(struct state *s, int reg, uint32_t at)
         s->full = 1;
         return 0;
     }
-    s->origins[s->norigins] = (struct origin){(uint8_t)reg, 0, (uint16_t)at, -1};
+    s->origins[s->norigins] = (struct origin){(uint8_t)reg, 0, (uint16_t)at, -1, -1};
     return (int)s->norigins++;
 }
 
@@ -149,7 +156,7 @@ static struct peet_foreign_value *add_value(struct state *s)
 {
     struct peet__foreign_plan *p = s->plan;
     struct peet_foreign_value *v = &p->values[p->nvalues++];
-    *v = (struct peet_foreign_value){.slot = {-1, -1}};
+    *v = (struct peet_foreign_value){.slot = {PEET_FOREIGN_NO_SLOT, PEET_FOREIGN_NO_SLOT}};
     return v;
 }
 
@@ -158,7 +165,7 @@ static void add_term(struct state *s, struct peet_foreign_value *v, int reg, int
     struct sum sum = need(s, reg);
     const int16_t slot = (int16_t)slot_of(s, sum.origin);
     v->disp += (uint64_t)(sum.add * multiplier);
-    if (multiplier == 1 && v->slot[0] < 0) {
+    if (multiplier == 1 && v->slot[0] == PEET_FOREIGN_NO_SLOT) {
         v->slot[0] = slot;
     } else {
         v->slot[1] = slot;
@@ -713,9 +720,9 @@ int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, peet__
     struct life life = {0, 0};
     int certain = 1; /* what comes next comes whatever happens: no conditional jump so far */
     p->image = image;
-    p->nparts = p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = p->words = 0;
+    p->nparts = p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = p->nkeeps = p->words = 0;
     for (int r = 0; r < 16; r++) {
-        s.origins[r] = (struct origin){(uint8_t)r, 0, 0, -1};
+        s.origins[r] = (struct origin){(uint8_t)r, 0, 0, -1, -1};
         s.sums[r] = (struct sum){(int16_t)r, 0};
     }
     s.reached = s.most = s.profile ? s.profile->counts[0] : 1;

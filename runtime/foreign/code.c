@@ -16,6 +16,7 @@
  *
  * What looks for a place in the tables leaves rcx and rdx in the spill words; the place found gets them back.
  *
+ * What several blocks of a trace need is recorded once, and kept by the decoder (program/foreign_block.h).
  * A trace that has no profile yet counts how often it is executed, and how often each of its conditional jumps is taken.
  *
  * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.

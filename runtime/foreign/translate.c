@@ -118,6 +118,19 @@ static void *copy(const void *from, size_t n, size_t size)
     return p;
 }
 
+/* What a block keeps for those behind it.  Returns: 0, or PEET_ENOMEM */
+static int describe_keeps(struct peet_foreign_block *d, const struct peet__foreign_plan *p, uint32_t part)
+{
+    struct peet_foreign_keep *keeps = malloc((p->nkeeps + 1) * sizeof *keeps);
+    if (!keeps)
+        return PEET_ENOMEM;
+    for (uint32_t k = 0; k < p->nkeeps; k++)
+        if (p->keeper[k] == part)
+            keeps[d->nkeeps++] = p->keeps[k];
+    d->keeps = keeps;
+    return 0;
+}
+
 static int describe(struct peet_foreign_block *d, const struct peet__foreign_plan *p,
     const struct peet__foreign_part *part, struct peet__foreign_function *f)
 {
@@ -138,7 +151,7 @@ static int describe(struct peet_foreign_block *d, const struct peet__foreign_pla
         return PEET_ENOMEM;
     for (uint32_t k = 0; k < part->ninsns; k++)
         insns[k].regs = regs + (insns[k].regs - p->regs);
-    return 0;
+    return describe_keeps(d, p, (uint32_t)(part - p->parts));
 }
 
 /* Room for one more trace.  Returns: whether there is */

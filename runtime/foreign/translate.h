@@ -135,7 +135,9 @@ struct peet__foreign_plan {
     struct peet_foreign_value values[PEET__FOREIGN_VALUES];
     uint8_t regs[PEET__FOREIGN_REGS];
     struct peet__foreign_slot slots[PEET__FOREIGN_SLOTS];
-    uint32_t nrefs, nvalues, nregs, nslots;
+    struct peet_foreign_keep keeps[PEET_FOREIGN_MOST_KEPT];
+    uint8_t keeper[PEET_FOREIGN_MOST_KEPT]; /* the block that keeps it */
+    uint32_t nrefs, nvalues, nregs, nslots, nkeeps;
     uint16_t offsets[PEET__FOREIGN_INSNS]; /* where the code of each is behind the begin of the block's */
     int dead;                              /* a general register that holds nothing at the beginning; -1: none */
     int flags_free;                        /* the flags hold nothing there */

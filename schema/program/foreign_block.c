@@ -9,18 +9,43 @@
 
 #include <stdlib.h>
 
+/* What is kept takes the place of a register that the decoder follows: it follows none through foreign code, and knows
+ * none where that returns to recorded code, which is a sync block. */
+static uint16_t term_of(int slot)
+{
+    return (uint16_t)(slot >= 0 ? PEET__SLOT + slot : PEET_FOREIGN_KEPT(0) - slot);
+}
+
 static void form_of(const struct peet_foreign_value *v, struct peet__form *out, uint8_t *out_op)
 {
-    const int two = v->slot[1] >= 0;
+    const int one = v->slot[0] != PEET_FOREIGN_NO_SLOT, two = v->slot[1] != PEET_FOREIGN_NO_SLOT;
     out->disp = v->disp;
-    out->a = v->slot[0] >= 0 ? (uint16_t)(PEET__SLOT + v->slot[0]) : v->fs ? PEET__FS : PEET__ZERO;
-    out->b = two ? (uint16_t)(PEET__SLOT + v->slot[1]) : v->fs && v->slot[0] >= 0 ? PEET__FS : PEET__ZERO;
+    out->a = one ? term_of(v->slot[0]) : v->fs ? PEET__FS : PEET__ZERO;
+    out->b = two ? term_of(v->slot[1]) : v->fs && one ? PEET__FS : PEET__ZERO;
     out->mb = two ? v->multiplier : out->b == PEET__FS;
     out->c = PEET__FS;
-    out->mc = v->fs && v->slot[0] >= 0 && two;
+    out->mc = v->fs && one && two;
     *out_op = out->mc != 0 ? PEET__SUM3 : out->mb != 0 ? PEET__SUM2 : PEET__SUM1;
     if (*out_op == PEET__SUM1)
         out->b = PEET__ZERO;
+}
+
+static int fill_updates(struct peet__function *f, uint32_t index, const struct peet_foreign_block *from)
+{
+    struct peet__block *c = &f->code[index];
+    struct peet__update *updates = peet__own(f, from->nkeeps, sizeof *updates);
+    struct peet__address *steps = peet__own(f, from->nkeeps, sizeof *steps);
+    if (updates == NULL || steps == NULL)
+        return PEET_ENOMEM;
+    for (uint32_t k = 0; k < from->nkeeps; k++) {
+        steps[k] = (struct peet__address){.a = term_of(from->keeps[k].slot), .b = PEET__ZERO};
+        updates[k] = (struct peet__update){
+            .form = {.a = steps[k].a, .b = PEET__ZERO}, .reg = from->keeps[k].number, .op = PEET__SUM1};
+    }
+    c->updates = updates;
+    c->steps = steps;
+    c->nupdates = from->nkeeps;
+    return 0;
 }
 
 static int fill_values(struct peet__function *f, uint32_t index, const struct peet_foreign_block *from)
@@ -114,6 +139,8 @@ int peet_program_add_foreign(struct peet_program *p, const struct peet_foreign_b
         f->nsegments = f->nall = f->pub.nblocks = n;
         f->trace = 1;
         err = fill_values(f, k, &from[k]);
+        if (err == 0)
+            err = fill_updates(f, k, &from[k]);
         if (err != 0)
             break;
         fill_block(f, k, &from[k]);

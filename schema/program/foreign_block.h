@@ -10,13 +10,20 @@
 
 #include "program/program.h"
 
-/** An address, or a count: slot[0] + slot[1] * multiplier + disp (+ the thread pointer); a slot below 0: none.  Slots
- * are words of the block's record. */
+/** An address, or a count: slot[0] + slot[1] * multiplier + disp (+ the thread pointer).  A slot from 0 on is a word of the
+ * block's record; PEET_FOREIGN_KEPT(n), what a block before it in the trace has kept as n. */
+enum { PEET_FOREIGN_NO_SLOT = -1, PEET_FOREIGN_MOST_KEPT = 16 };
+#define PEET_FOREIGN_KEPT(n) (-2 - (n))
 struct peet_foreign_value {
     uint64_t disp;
     int16_t slot[2];
     int32_t multiplier;
     uint8_t fs;
+};
+
+/** A word of the block's record that later blocks of the trace need, too. */
+struct peet_foreign_keep {
+    uint16_t slot, number; /* number: below PEET_FOREIGN_MOST_KEPT */
 };
 
 struct peet_foreign_function {
@@ -34,7 +41,8 @@ struct peet_foreign_block {
     const struct peet_insn *insns;
     const struct peet_ref *refs;
     const struct peet_foreign_value *values;
-    uint32_t ninsns, nrefs, nvalues, nslots, code_bytes;
+    const struct peet_foreign_keep *keeps;
+    uint32_t ninsns, nrefs, nvalues, nkeeps, nslots, code_bytes;
     int turn;        /* begins with an access that waits */
     uint32_t ntrace; /* of the first block of a trace: how many it has, one behind the other in memory */
 };
