@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See compare_kept.h.  The file is a sequence of pieces, each behind three numbers: elements, bytes of codes, bytes of
+/* See compare_kept.h.  The file is a sequence of pieces, each after three numbers: elements, bytes of codes, bytes of
  * literals. */
 #include "compare_kept.h"
 

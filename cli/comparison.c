@@ -157,7 +157,7 @@ static char *ending(const json_t *one)
     return text;
 }
 
-/* One line of a text, and what comes behind it. */
+/* One line of a text, and what comes after it. */
 static const char *line_of(const char *text, char *out_line, size_t room)
 {
     const size_t n = strcspn(text, "\n");
@@ -199,7 +199,7 @@ void peet_cli_comparison_print(FILE *out, const json_t *comparison, int columns)
     if (n >= 0 && common == json_array_size(first) && common == json_array_size(second))
         fprintf(out, "the two executions are the same\n");
     else if (n >= 0)
-        fprintf(out, "the two executions part behind step %lld; * marks the same access with another value\n",
+        fprintf(out, "the two executions are the same up to step %lld; * marks the same access with another value\n",
             common ? number_of(json_array_get(first, common - 1), "step") : 0);
     print_pair(out, " step  context  place  what", "|", " step  context  place  what", width);
     for (long i = 0; i < n; i++)

@@ -116,7 +116,7 @@ static double share_of(const char *text, const char *option, struct argp_state *
     return value;
 }
 
-/* "32KiB".  Returns: the bytes, 0 if it is none; *out_end: behind it */
+/* "32KiB".  Returns: the bytes, 0 if it is none; *out_end: after it */
 static double bytes_of(const char *text, char **out_end)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};

@@ -98,7 +98,7 @@ static void once(pthread_once_t *control, void (*fn)(void))
     *state = ONCE_DONE; /* from now on nobody needs to ask */
 }
 
-/* The initialiser runs between its events.  Who comes later, or waits, has its place behind it. */
+/* The initialiser runs between its events.  A thread that comes later, or waits, has its place after it. */
 static _Thread_local struct {
     pthread_once_t *control;
     void (*fn)(void);

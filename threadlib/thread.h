@@ -81,7 +81,7 @@ static inline int peet__simulating(void)
     return __builtin_expect(peet__rt.simulated, 0) && peet__is_subject();
 }
 
-/** The C library's function behind ours, looked up once. */
+/** The C library's function of the same name as ours, looked up once. */
 #define PEET__REAL(name) \
     __extension__({ \
         static __typeof__(&name) peet__real; \

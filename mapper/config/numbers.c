@@ -63,7 +63,7 @@ static const char *plain(const char *at)
     return at;
 }
 
-/** Is this a whole number that libconfig would cut down?  @length: without the L behind it */
+/** Is this a whole number that libconfig would cut down?  @length: without the L after it */
 static int too_large(const char *digits, size_t length, int is_long)
 {
     char text[400];

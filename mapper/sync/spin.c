@@ -44,7 +44,7 @@ int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsign
         !peet__map_others_wait(map, hw))
         return 0;
     peet__map_release(core);
-    c->last_hw = UINT_MAX; /* it stands behind all others, under each policy */
+    c->last_hw = UINT_MAX; /* it comes after all others, under each policy */
     peet__map_arrive(map, c, NULL, core->clock);
     return 1;
 }

@@ -3,7 +3,7 @@
  * The oldest of n slots, exactly, where using a slot costs its user only the storing of a time stamp.
  *
  * Slots are sorted by stamp once in a while.  In that order the first slot whose stamp has not changed
- * since is the oldest of all: those before it in the order were used after the sorting, those behind it
+ * since is the oldest of all: those before it in the order were used after the sorting, those after it
  * were used after it, and so were all that came in meanwhile.  When the order is used up, at least n
  * slots were used since the sorting, so that the sorting costs O(1) per use.
  *
@@ -24,7 +24,7 @@ extern "C" {
 struct peet_sim_oldest {
     uint32_t n, next;   /* slots; next place in the order to look at (n: used up) */
     uint64_t sorted_at; /* stamp at the last sorting */
-    uint32_t *order;    /* and behind them n */
+    uint32_t *order;    /* and after them n */
 };
 
 /** Room for sorting, shared by all queues of a machine. */

@@ -32,7 +32,7 @@ struct peet_sim_server {
     uint64_t known_from; /* the end of the last gap that was forgotten */
 };
 
-/** Room for one more gap behind the last.  Returns: the first */
+/** Room for one more gap after the last.  Returns: the first */
 static inline struct peet_sim_server_gap *peet__sim_server_room(struct peet_sim_server *s)
 {
     if (s->first + s->ngaps == PEET_SIM_SERVER_ROOM) {

@@ -36,7 +36,7 @@ typedef uint64_t peet_sim_walk_read(void *self, uint64_t address, uint64_t now);
 /** Returns: 0, or -1 without memory (fini is safe then); the configuration is taken as valid */
 int peet_sim_tlb_init(struct peet_sim_tlb *t, const struct peet_sim_tlb_config *config);
 /** peet_sim_tlb_init_sharing() - the second level and the upper entries are another's, which outlives it: buffers for
- *  instructions and data with one behind both.  @config: of l2 and upper only the latency is used */
+ *  instructions and data with a second level for both.  @config: of l2 and upper only the latency is used */
 int peet_sim_tlb_init_sharing(struct peet_sim_tlb *t, const struct peet_sim_tlb_config *config,
     struct peet_sim_tlb *other);
 void peet_sim_tlb_fini(struct peet_sim_tlb *t);

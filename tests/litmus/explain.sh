@@ -36,7 +36,7 @@ said "reads record#0.second: 1$"
 # side by side: what is alike in one row, the other value marked
 explain pso --replay-token "$torn" --replay-token "$whole" -- ./record
 equal "standard output of two executions" "$(cat stdout.txt)" ""
-said "^the two executions part behind step "
+said "^the two executions are the same up to step "
 said "reads record#0.second: 1  *\*  .*reads record#0.second: 0"
 said "^      torn  *|       whole$"
 equal "end of a comparison" "$(json why/stats.json end.reason) $(json why/stats.json comparison.status)" "comparison 0"

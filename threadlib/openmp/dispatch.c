@@ -269,7 +269,7 @@ ENTRY(void, __kmpc_end_ordered, (struct omp_place * place, int32_t gtid))
     }
 }
 
-/* An iteration of an ordered loop is over.  If it had no ordered region, those behind it must still not overtake
+/* An iteration of an ordered loop is over.  If it had no ordered region, those after it must still not overtake
  * those before it. */
 static void iteration_over(void)
 {

@@ -5,7 +5,7 @@
  * is that tool.  In runs that are not recorded there is none.
  *
  * Locks become the events that they are under simulation.  Everything else has its place in an order (plain/real.h)
- * and no event of its own: who goes on behind a barrier does so behind all arrivals, since his number is larger.
+ * and no event of its own: a thread that goes on after a barrier does so after all arrivals, since its number is larger.
  * Nothing is lost by that if threads work on tasks while they wait.
  */
 #include "openmp.h"

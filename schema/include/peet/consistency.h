@@ -93,11 +93,11 @@ enum peet_dependence {
     PEET_DEPENDS_READ,    /* steps that read it may change places ... */
     PEET_DEPENDS_WRITE,   /* ... with one that writes it no step may that reads or writes it */
     PEET_DEPENDS_ENABLES, /* said by the earlier step; of the later one: */
-    /* it is not possible before those that enable it: a store leaves its buffer behind the one before it */
+    /* it is not possible before those that enable it: a store leaves its buffer after the one before it */
     PEET_DEPENDS_NEEDS,
     PEET_DEPENDS_WAITS, /* it has to wait for those that enable it, and would not if what made them necessary had come
                            later: a fence waits for what stands in a queue, and nothing stands there if the stores come
-                           behind the fence */
+                           after the fence */
 };
 
 /** Services, valid until destroy(). */

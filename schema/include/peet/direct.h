@@ -199,7 +199,7 @@ struct peet_direct_run {
                        is set when the run is over, nothing was done ahead of time */
     /* peet's: */
     const uint64_t *at, *end;
-    uint64_t bound; /* the limit, or behind the time if that is at the limit */
+    uint64_t bound; /* the limit, or beyond the time if that is at the limit */
     uint64_t *regs;
     const void *const *blocks;
     const void *sync;

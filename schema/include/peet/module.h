@@ -552,8 +552,8 @@ struct peet_cost {
     uint8_t eliminated;               /* a move that register renaming may do */
     uint8_t begins_group, ends_group; /* is the first, the last that is dispatched in its cycle */
     uint8_t nwrites, nadvances;
-    const uint16_t *writes;           /* latency of write i of the instruction; behind the last: latency_cycles */
-    const int8_t *advances;           /* read i of data may come so many cycles after issue; behind the last: 0 */
+    const uint16_t *writes;           /* latency of write i of the instruction; after the last: latency_cycles */
+    const int8_t *advances;           /* read i of data may come so many cycles after issue; after the last: 0 */
     uint64_t buffers;                 /* a bit for each resource in whose buffer it takes an entry until it issues */
     uint32_t rthroughput_millicycles; /* by resources and dispatch width alone */
 };

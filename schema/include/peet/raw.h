@@ -42,8 +42,8 @@
 
 /* Further stubs, called as the yield stub is, and followed by a nop that carries a word (PEET_HOOK_*). */
 #define PEET_CONTROL_TURN 40       /* before an atomic or volatile access: wait for its turn */
-#define PEET_CONTROL_CLOCK 48      /* behind rdtsc: rax and rdx, of rdtscp rcx, become the simulated clock's */
-#define PEET_CONTROL_MARK 56       /* behind or before a marker of a region of interest */
+#define PEET_CONTROL_CLOCK 48      /* after rdtsc: rax and rdx, of rdtscp rcx, become the simulated clock's */
+#define PEET_CONTROL_MARK 56       /* after or before a marker of a region of interest */
 #define PEET_CONTROL_CONCURRENT 64 /* 32 bits, not 0: more than one context is alive, accesses must wait */
 
 /* Of code compiled with -fpeet-domains, whose references add the base of gs. */
@@ -55,13 +55,13 @@
                               * below the return address is the callee, 0: assembly */
 #define PEET_CONTROL_AWAY 96 /* 32 bits, not 0: the context is in such code, or in what that has called */
 #define PEET_CONTROL_RETURN 104 /* stub, called as a hook while AWAY: perhaps it is over */
-#define PEET_HOOK_RETURNS 1     /* in the word of OUTSIDE: RETURN is called behind it */
+#define PEET_HOOK_RETURNS 1     /* in the word of OUTSIDE: RETURN is called after it */
 
 /* The call of a hook and what surrounds it, byte by byte:
  *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
  * The word's low bits are each hook's own (live registers, a bit each, 16 the flags; a kind of clock or marker).
  * VECTORS: any vector, mask or x87 registers are live; XMM: none but the lower halves of xmm0..15.  A turn with either,
- * or with NARROW, has a second nop behind the first: its low bits say which of xmm0..15 are live, those from the
+ * or with NARROW, has a second nop after the first: its low bits say which of xmm0..15 are live, those from the
  * sixteenth on of which general registers only the lowest byte is. */
 #define PEET_HOOK_BYTES 27
 #define PEET_HOOK_WORD 3 /* offset of the word from the return address */
@@ -80,7 +80,7 @@ enum peet_hook_mark {
 };
 
 /* A check stands wherever more than this many words may have been written since the last one; a ring
- * therefore has at least this much room behind its limit. */
+ * therefore has at least this much room beyond its limit. */
 #define PEET_RAW_SLACK_WORDS 1024
 
 /* Header of an abstract record: bit 63 set, bits 48..62 the type (enum peet_abstract_type of
