@@ -31,11 +31,17 @@ struct locality_key {
     uint32_t context, function, data, block;
 };
 
+/** Reuse distances, with the first references of bursts by lines before them. */
+struct locality_found {
+    double reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
+    double unseen[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS - PEET_SIM_UNSEEN];
+};
 /** What bursts tell of a stream: each reference counts as often as it stands for others (sampled.h). */
 struct locality_estimate {
-    double references, reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
-    double unseen[PEET_SIM_WIDTHS]
-                 [PEET_SIM_MEETINGS - PEET_SIM_UNSEEN]; /* first references of a burst, by lines before */
+    double references;
+    struct locality_found near;      /* of bursts that see all references */
+    struct locality_found far;       /* of sparse ones */
+    double samples[PEET_SIM_WIDTHS]; /* so many references are in `far`, each counted once */
     double strided[PEET_SIM_BUCKETS], strided_unseen;
 };
 
@@ -69,6 +75,8 @@ struct locality_plan {
     struct peet_direct_watch *watch;
     uint64_t told;    /* so many of those that were taken have been counted */
     uint64_t all;     /* its references */
+    uint64_t seen;    /* of them, those that bursts have seen, not sparse ones */
+    double sparse;    /* of them, those that sparse bursts have seen or stand for */
     double estimated; /* the sum of what its parts are estimates of */
 };
 
@@ -92,10 +100,12 @@ struct locality_sharing {
 };
 
 struct locality_sampler;
+struct locality_sparse;
 struct locality_context {
     struct peet_sim_surface *surface;
     struct locality_part *part; /* where all goes if nobody asks for functions or structures */
-    uint64_t burst;             /* sampled: the surface knows of no other one */
+    uint64_t burst;             /* sampled: surface and sparse stacks know of no other one */
+    struct locality_sparse *sparse;
     struct locality_density {
         uint64_t blocks;
         double lines[PEET_SIM_WIDTHS];
@@ -112,6 +122,7 @@ struct locality {
     struct peet_sim_tally shared;     /* of the merged stream, once there are several */
     struct locality_sampler *sampler; /* NULL: exact */
     struct locality_estimate *shared_estimate, *window_estimates;
+    struct locality_sparse *shared_sparse;
     struct locality_density shared_density;
     struct locality_lines *lines;
     void *parts; /* attribute.c's hash table */
@@ -126,10 +137,13 @@ struct locality {
     int functions, structures, want_merged, want_windows;
     uint64_t top;
     int failed;
+    int sparse_burst; /* sampled: now */
 };
 
 /* ---- module.c */
 void locality__no_memory(struct locality *self);
+/** An execution of a block. */
+void locality__execute(struct locality *self, const struct peet_block_event *event);
 /** All references that surfaces have are counted in tallies. */
 void locality__flush(struct locality *self);
 /** The block's plan; NULL: no memory */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module locality: its descriptor, and the way of a reference through stacks and lines. */
 #include "sampled.h"
+#include "sparse.h"
 
 #include <peet/direct.h>
 #include <stdlib.h>
@@ -47,12 +48,15 @@ static void destroy(void *arg)
 {
     struct locality *self = arg;
 
-    for (uint32_t i = 0; i < self->ncontexts; i++)
+    for (uint32_t i = 0; i < self->ncontexts; i++) {
         peet_sim_surface_free(self->contexts[i].surface);
+        locality__sparse_free(self->contexts[i].sparse);
+    }
     locality__sampled_fini(self);
     for (uint32_t i = 0; i < self->nplans; i++)
         free(self->plans[i].refs);
     peet_sim_surface_free(self->merged);
+    locality__sparse_free(self->shared_sparse);
     locality__lines_free(self->lines);
     locality__parts_free(self);
     free(self->windows);
@@ -105,7 +109,7 @@ static void fold_windows(struct locality *self)
 {
     for (uint32_t i = 0; self->sampler && i < LOCALITY_WINDOWS; i++) {
         if (i % 2)
-            locality__sampled_add(&self->window_estimates[i / 2], &self->window_estimates[i], 1);
+            locality__sampled_add(&self->window_estimates[i / 2], &self->window_estimates[i], 1, 1);
         else
             self->window_estimates[i / 2] = self->window_estimates[i];
     }
@@ -241,15 +245,20 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
             locality__sum(self,
                 (struct locality_key){LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY},
                 &self->shared);
-        if (!self->merged) {
+        if (self->sampler)
+            self->shared_sparse = locality__sparse_new();
+        if (!self->merged || (self->sampler && !self->shared_sparse)) {
             locality__no_memory(self);
             return NULL;
         }
     }
     c->surface = peet_sim_surface_new();
+    if (self->sampler)
+        c->sparse = locality__sparse_new();
     if (!self->functions && !self->structures && !self->sampler)
         c->part = locality__part(self, key, NULL);
-    if (!c->surface || (!c->part && !self->functions && !self->structures && !self->sampler)) {
+    if (!c->surface || (self->sampler && !c->sparse) ||
+        (!c->part && !self->functions && !self->structures && !self->sampler)) {
         locality__no_memory(self);
         return NULL;
     }
@@ -323,7 +332,13 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
     if (LOCALITY_UNLIKELY(!plan || !plan->made) && !(plan = make_plan(self, block)))
         return;
     if (self->sampler) {
-        uint64_t references = locality__references(plan, block, event->values);
+        uint64_t references;
+
+        if (LOCALITY_UNLIKELY(plan->watch && plan->watch->taken && plan->told > *plan->watch->taken)) {
+            plan->told--; /* due() has seen it, but the machine needs it as an event */
+            return;
+        }
+        references = locality__references(plan, block, event->values);
 
         plan->all += references;
         if (!locality__sampled_sees(self, references))
@@ -332,11 +347,15 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
     c = event->context < self->ncontexts ? &self->contexts[event->context] : NULL;
     if (LOCALITY_UNLIKELY(!c || !c->surface) && !(c = make_context(self, event->context)))
         return;
-    if (self->sampler)
+    if (self->sampler) {
         locality__sampled_context(self, c);
-    if (LOCALITY_UNLIKELY(!(block->flags & PEET_BLOCK_SIMPLE)))
+        plan->seen += self->sparse_burst ? 0 : locality__references(plan, block, event->values);
+    }
+    if (LOCALITY_UNLIKELY(self->sparse_burst)) {
+        locality__sampled_sparse(self, c, plan, event);
+    } else if (LOCALITY_UNLIKELY(!(block->flags & PEET_BLOCK_SIMPLE))) {
         irregular(self, c, plan, event);
-    else {
+    } else {
         for (struct locality_ref *r = plan->refs, *end = r + plan->nrefs; r != end; r++)
             reference(self, c, r, block, event->context, event->values[r->value]);
         self->references += plan->nrefs + block->modifies;
@@ -347,19 +366,17 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
         locality__sampled_seen(self, self->references - before);
 }
 
+void locality__execute(struct locality *self, const struct peet_block_event *event)
+{
+    execute(self, event);
+}
+
 /** Turns that are not observed.  Returns: how many */
 static uint64_t pass_turns(struct locality *self, const struct peet_block *block, uint64_t turns)
 {
-    struct locality_plan *plan = locality__plan(self, block);
-    uint64_t n;
+    struct locality_plan *plan = self->sampler ? locality__plan(self, block) : NULL;
 
-    if (!self->sampler || !plan || !plan->references || locality__sampled_sees(self, 0))
-        return 0;
-    n = locality__sampled_pause(self, plan->references);
-    n = n < turns ? n : turns;
-    plan->all += n * plan->references;
-    locality__sampled_sees(self, n * plan->references);
-    return n;
+    return plan && plan->references ? locality__sampled_pass(self, plan, turns) : 0;
 }
 
 static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -406,6 +423,8 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     one.strides = NULL;
     for (uint64_t turn = 0, n; turn < event->turns; turn += n) {
         n = pass_turns(arg, event->block, event->turns - turn);
+        if (!n)
+            n = locality__sampled_sparse_turns(arg, event, values, event->turns - turn);
         if (!n) {
             execute(arg, &one);
             n = 1;
@@ -468,7 +487,7 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
 static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *which)
 {
     (void)which;
-    return locality__sampled_due(self, event->block);
+    return locality__sampled_due(self, event);
 }
 
 static int range(void *self, const struct peet_block *block, uint64_t references)

@@ -205,10 +205,11 @@ void locality__stats(struct locality *self, const struct peet_env *env, struct p
     }
     env->stats_string(env, node, "mode", self->sampler ? "sampled" : "exact");
     if (self->sampler) {
-        uint64_t observed, bursts = locality__sampled_bursts(self, &observed);
+        uint64_t observed, sparsely, bursts = locality__sampled_bursts(self, &observed, &sparsely);
 
         env->stats_u64(env, node, "bursts", bursts);
         env->stats_u64(env, node, "observed_references", observed);
+        env->stats_u64(env, node, "sparsely_observed_references", sparsely);
     }
     o = env->stats_object(env, node, "signature");
     signature(env, o, &run);

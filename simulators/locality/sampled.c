@@ -2,33 +2,51 @@
 /* When bursts begin and end, how many references there were meanwhile, and what bursts tell of the run.  See sampled.h.
  */
 #include "sampled.h"
+#include "sparse.h"
 
 #include <peet/direct.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SHORT = 1 << 12,
-    MIDDLE = 1 << 15,
-    LONG = 1 << 19,
-    MIDDLE_EVERY = 8, /* bursts */
-    LONG_EVERY = 64,  /* the first one, and */
-    LONG_TOO = 12,    /* for short runs */
-    MEAN = (LONG + (LONG_EVERY / MIDDLE_EVERY - 1) * MIDDLE + (LONG_EVERY - LONG_EVERY / MIDDLE_EVERY) * SHORT) /
-        LONG_EVERY,
+    MIDDLE = 1 << 14,
+    FIRST_BURST = 1 << 18,
+    MIDDLE_EVERY = 4, /* bursts */
+    MEAN = 7168,      /* references of a burst, for pauses */
+    SPARSE = 1 << 16,
+    SPARSE_EVERY = 4, /* bursts; and longer ones: */
+    SPARSE_LEAST = 1 << 18,
+    SPARSE_MOST = 1 << 20,
+    SPARSE_SHARE = 16, /* of the references so far, as long as that is less */
+    SPARSE_REST = 128, /* lengths until the next one begins */
+    MATTERS = 128,     /* a block with this part of all references */
+    RARE = 8,          /* times as rarely seen as the others: a burst begins when it is executed */
+    QUEUE = 16,
+    ENOUGH = 32, /* references that sparse bursts must have seen to be believed */
     SHARES = 16, /* a block is asked again when it has made this part of a pause */
 };
-static const double GROWTH = 1.1; /* of pauses, so that short runs have bursts, too */
+static const double GROWTH = 1.06; /* of pauses, so that short runs have bursts, too */
 
 struct locality_sampler {
-    uint64_t one_of, bursts, observed, random;
+    uint64_t one_of, bursts, observed, sparsely, random;
     int in_burst;
+    uint64_t next_sparse; /* when the run has had so many references */
+    double sparse_since;  /* references of the run before those for which this sparse burst stands */
+    double sparse_weight;
     uint64_t left;          /* of the burst: references */
     uint64_t pause, passed; /* of the pause: its length and what has gone by */
     double growth;          /* pauses are so many times as long as bursts, in the mean */
     double stood_for;       /* references, by all bursts */
     uint64_t since;         /* references of the run before those for which this burst stands */
-    uint32_t *armed;        /* blocks whose executions are taken, by id */
+    struct waiting {
+        struct locality_sparse *stacks;
+        struct locality_estimate *estimate;
+        uint64_t address, chosen;
+    } queue[QUEUE];
+    uint32_t waiting;
+    uint32_t *armed; /* blocks whose executions are taken, by id */
     size_t narmed, room;
 };
 
@@ -38,11 +56,13 @@ int locality__sampled_init(struct locality *self, uint64_t one_of)
 
     if (!s)
         return -1;
+    locality__sparse_init();
     s->one_of = one_of;
     s->random = self->env->seed | 1;
     s->growth = 1;
     s->in_burst = 1;
-    s->left = one_of == 1 ? UINT64_MAX : LONG;
+    s->left = one_of == 1 ? UINT64_MAX : FIRST_BURST;
+    s->next_sparse = 4 * FIRST_BURST;
     s->bursts = 1;
     self->sampler = s;
     self->shared_estimate = calloc(1, sizeof *self->shared_estimate);
@@ -76,19 +96,20 @@ static uint64_t references_of(const struct peet_sim_tally *t)
 static void add_weighted(struct locality_estimate *e, const struct peet_sim_tally *t, double weight)
 {
     const double again = weight * (double)t->again;
+    struct locality_found *f = &e->near;
 
     e->references += weight * (double)references_of(t);
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
-        e->reuse[w][0] += again;
+        f->reuse[w][0] += again;
         if (w < PEET_SIM_HALVINGS)
-            e->same[w][0] += again;
+            f->same[w][0] += again;
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
-            e->reuse[w][k] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
+            f->reuse[w][k] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
             if (w < PEET_SIM_HALVINGS)
-                e->same[w][k] += weight * (double)t->met[w][k][0];
+                f->same[w][k] += weight * (double)t->met[w][k][0];
         }
         for (unsigned k = PEET_SIM_UNSEEN; k < PEET_SIM_MEETINGS; k++)
-            e->unseen[w][k - PEET_SIM_UNSEEN] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
+            f->unseen[w][k - PEET_SIM_UNSEEN] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
     }
     for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
         e->strided[k] += weight * (double)t->strided[k];
@@ -96,9 +117,8 @@ static void add_weighted(struct locality_estimate *e, const struct peet_sim_tall
         e->strided_unseen += weight * (double)t->strided[k];
 }
 
-void locality__sampled_add(struct locality_estimate *to, const struct locality_estimate *from, double weight)
+static void add_found(struct locality_found *to, const struct locality_found *from, double weight)
 {
-    to->references += weight * from->references;
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
             to->reuse[w][k] += weight * from->reuse[w][k];
@@ -108,6 +128,16 @@ void locality__sampled_add(struct locality_estimate *to, const struct locality_e
         for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
             to->unseen[w][k] += weight * from->unseen[w][k];
     }
+}
+
+void locality__sampled_add(struct locality_estimate *to, const struct locality_estimate *from, double weight,
+    double far_weight)
+{
+    to->references += weight * from->references;
+    add_found(&to->near, &from->near, weight);
+    add_found(&to->far, &from->far, far_weight);
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
+        to->samples[w] += from->samples[w];
     for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
         to->strided[k] += weight * from->strided[k];
     to->strided_unseen += weight * from->strided_unseen;
@@ -127,8 +157,10 @@ static void footprint(const struct locality *self, uint32_t context, double line
 {
     memset(lines, 0, PEET_SIM_WIDTHS * sizeof *lines);
     for (uint32_t i = 0; i < self->ncontexts; i++)
-        if (context == LOCALITY_NOBODY || context == i)
+        if (context == LOCALITY_NOBODY || context == i) {
             see_footprint(self->contexts[i].surface, &self->contexts[i].density, lines);
+            locality__sparse_lines(self->contexts[i].sparse, lines);
+        }
 }
 
 static void see_density(const struct peet_sim_surface *s, struct locality_density *d)
@@ -149,27 +181,42 @@ static unsigned bucket_of(double lines)
     return k;
 }
 
+/** References of one width that go at least as far as the bucket @from, as far as is known. */
+static double known_as_far(const struct locality_found *f, unsigned w, unsigned from)
+{
+    double n = 0;
+
+    for (unsigned k = from; k < PEET_SIM_BUCKETS; k++)
+        n += f->reuse[w][k];
+    for (unsigned k = from; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
+        n += f->unseen[w][k];
+    return n;
+}
+
 /** Shares of the buckets of one width.  @lines: that there are */
 static void distribution(const struct locality_estimate *e, unsigned w, double lines, double *reuse, double *same)
 {
+    const struct locality_found *f = &e->near;
     unsigned deepest = 0;
-    double farther = 1, risk = 0, cold = e->references > 0 ? e->reuse[w][PEET_SIM_COLD] / e->references : 0;
+    double farther = 1, cold = e->references > 0 ? f->reuse[w][PEET_SIM_COLD] / e->references : 0,
+           risk = known_as_far(f, w, 0);
 
-    for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
-        risk += e->reuse[w][k];
-    for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
-        risk += e->unseen[w][k];
     for (unsigned k = 0; k < PEET_SIM_COLD; k++) {
-        double known, found = e->reuse[w][k];
+        double known, found;
 
-        risk -= e->unseen[w][k] / 2; /* somewhere among these distances they are lost sight of */
+        if (k == locality__sparse_from(w) && e->samples[w] >= ENOUGH) {
+            f = &e->far;
+            risk = known_as_far(f, w, k);
+        }
+        found = f->reuse[w][k];
+        risk -= f->unseen[w][k] / 2; /* somewhere among these distances they are lost sight of */
         known = risk > 0 && found > 0 ? found / risk : 0;
         known = known > 1 ? 1 : known;
         deepest = found > 0 ? k : deepest;
         reuse[k] = farther * known;
-        same[k] = found > 0 && w < PEET_SIM_HALVINGS ? reuse[k] * e->same[w][k] / found : 0;
+        same[k] = found > 0 && w < PEET_SIM_HALVINGS ? reuse[k] * f->same[w][k] / found : 0;
         farther -= reuse[k];
-        risk -= e->unseen[w][k] / 2 + found;
+        risk -= f->unseen[w][k] / 2 + found;
     }
     farther = farther > 0 ? farther : 0;
     reuse[PEET_SIM_COLD] = cold < farther ? cold : farther;
@@ -184,9 +231,9 @@ static void strided_of(const struct locality_estimate *e, struct peet_sim_tally 
     double unseen = 0;
 
     for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
-        unseen += e->unseen[w][k];
+        unseen += e->near.unseen[w][k];
     for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
-        const double found = e->reuse[w][k], all = found > 0 ? found : unseen,
+        const double found = e->near.reuse[w][k], all = found > 0 ? found : unseen,
                      share = all > 0 ? (found > 0 ? e->strided[k] : e->strided_unseen) / all : 0;
 
         out->strided[k] = (uint64_t)((share < 1 ? share : 1) * (double)out->reuse[w][k]);
@@ -245,7 +292,7 @@ static void sum_part(void *arg, const struct locality_part *part)
 
     s->all += scale * part->estimate->references;
     if (locality__matches(s->key, part->key))
-        locality__sampled_add(s->sum, part->estimate, scale);
+        locality__sampled_add(s->sum, part->estimate, scale, plan->sparse > 0 ? (double)plan->all / plan->sparse : 0);
 }
 
 static void sum_parts(struct locality *self, struct summing *s)
@@ -283,13 +330,66 @@ void locality__sampled_tally(const struct locality *self, const struct locality_
     tally_of(e, share(self, e->references, self->sampler->stood_for), lines, out);
 }
 
-uint64_t locality__sampled_bursts(const struct locality *self, uint64_t *out_observed)
+uint64_t locality__sampled_bursts(const struct locality *self, uint64_t *out_observed, uint64_t *out_sparsely)
 {
     *out_observed = self->sampler->observed;
+    *out_sparsely = self->sampler->sparsely;
     return self->sampler->bursts;
 }
 
 /* --------------------------------------------------------------------------------------------- bursts, pauses */
+
+/** References to chosen lines that wait. */
+static void follow_all(struct locality *self)
+{
+    struct locality_sampler *s = self->sampler;
+    struct locality_estimate *window = self->window_estimates ? &self->window_estimates[self->nwindows] : NULL;
+    struct locality_sparse_found found;
+
+    for (uint32_t i = 0; i < s->waiting; i++) {
+        const struct waiting *w = &s->queue[i];
+
+        if (locality__sparse_reference(w->stacks, w->chosen, w->address, &found)) {
+            locality__no_memory(self);
+            break;
+        }
+        if (!found.widths)
+            continue;
+        locality__sparse_count(w->estimate, &found, s->sparse_weight);
+        if (window && w->estimate != self->shared_estimate)
+            locality__sparse_count(window, &found, s->sparse_weight);
+    }
+    s->waiting = 0;
+}
+
+/** A reference waits, so that what it needs of tables can be fetched meanwhile. */
+static inline void wait(struct locality *self, struct locality_sparse *stacks, struct locality_estimate *estimate,
+    uint64_t address, uint64_t chosen)
+{
+    struct locality_sampler *s = self->sampler;
+
+    locality__sparse_prefetch(stacks, chosen, address);
+    s->queue[s->waiting++] = (struct waiting){stacks, estimate, address, chosen};
+    if (s->waiting == QUEUE)
+        follow_all(self);
+}
+
+/** A reference to a line that some widths have chosen. */
+static void follow(struct locality *self, struct locality_context *c, struct locality_ref *ref,
+    const struct peet_block_event *event, uint64_t address, uint64_t chosen)
+{
+    struct peet_sim_tally *tally =
+        ref->context == event->context && ref->epoch == self->epoch && address - ref->lo < ref->span
+        ? ref->tally
+        : locality__attribute(self, ref, event->block, event->context, address);
+
+    if (self->merged)
+        wait(self, self->shared_sparse, self->shared_estimate, address, chosen);
+    if (tally != &self->seen) /* there was memory */
+        wait(self, c->sparse,
+            ((struct locality_part *)(void *)((char *)tally - offsetof(struct locality_part, tally)))->estimate,
+            address, chosen);
+}
 
 struct ending {
     double weight;
@@ -324,6 +424,12 @@ static void end_burst(struct locality *self)
     uint64_t n = 0;
     struct ending e = {0, self->window_estimates ? &self->window_estimates[self->nwindows] : NULL};
 
+    if (self->sparse_burst) {
+        follow_all(self);
+        self->sparse_burst = 0;
+        locality__see_window(self);
+        return;
+    }
     locality__flush(self);
     locality__each_part(self, count_part, &n);
     if (!n)
@@ -345,18 +451,23 @@ static void end_burst(struct locality *self)
     locality__see_window(self);
 }
 
+static uint64_t next_random(struct locality_sampler *s)
+{
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    return s->random >> 12;
+}
+
 /** Nothing of what comes is observed. */
 static void begin_pause(struct locality *self)
 {
     struct locality_sampler *s = self->sampler;
     const double most = (double)(s->one_of - 1);
 
-    s->random ^= s->random << 13;
-    s->random ^= s->random >> 7;
-    s->random ^= s->random << 17;
     s->in_burst = 0;
     s->passed = 0;
-    s->pause = (uint64_t)(MEAN * s->growth * (0.75 + (double)(s->random >> 12 & 1023) / 2048)) + 1;
+    s->pause = (uint64_t)(MEAN * s->growth * (0.75 + (double)(next_random(s) & 1023) / 2048)) + 1;
     s->growth = s->growth * GROWTH < most ? s->growth * GROWTH : most;
 }
 
@@ -384,18 +495,48 @@ static void disarm(struct locality *self)
     }
 }
 
+/** The next burst is sparse. */
+static void begin_sparse(struct locality *self)
+{
+    struct locality_sampler *s = self->sampler;
+    uint64_t length = self->references / SPARSE_SHARE;
+
+    length = length < SPARSE_LEAST ? SPARSE_LEAST : length < SPARSE_MOST ? length : SPARSE_MOST;
+    if (self->references < s->next_sparse)
+        length = SPARSE;
+    else
+        s->next_sparse =
+            self->references + (self->references < SPARSE_REST * length ? self->references : SPARSE_REST * length);
+    s->left = length;
+    s->sparse_weight = ((double)(self->references + length) - s->sparse_since) / (double)length;
+    s->sparse_since = (double)(self->references + length);
+}
+
 static void begin_burst(struct locality *self)
 {
     struct locality_sampler *s = self->sampler;
 
     disarm(self);
     s->in_burst = 1;
-    s->left = s->bursts % LONG_EVERY && s->bursts != LONG_TOO ? s->bursts % MIDDLE_EVERY ? SHORT : MIDDLE : LONG;
+    s->left = s->bursts % MIDDLE_EVERY ? SHORT : MIDDLE;
+    self->sparse_burst = self->references >= s->next_sparse || s->bursts % SPARSE_EVERY == SPARSE_EVERY / 4;
+    if (self->sparse_burst)
+        begin_sparse(self);
     s->bursts++;
     if (self->merged) {
         self->merged->bursts = 1;
         peet_sim_surface_forget(self->merged);
+        locality__sparse_forget(self->shared_sparse);
     }
+}
+
+/** A block that matters and that bursts have hardly seen. */
+static int missed(const struct locality *self, const struct locality_plan *plan)
+{
+    const struct locality_sampler *s = self->sampler;
+
+    return plan->all > self->references / MATTERS &&
+        (double)plan->all * (double)(s->observed + 1) > RARE * (double)self->references * (double)plan->seen;
 }
 
 int locality__sampled_sees(struct locality *self, uint64_t references)
@@ -411,11 +552,86 @@ int locality__sampled_sees(struct locality *self, uint64_t references)
     return 0;
 }
 
-uint64_t locality__sampled_pause(const struct locality *self, uint64_t references)
+uint64_t locality__sampled_pass(struct locality *self, struct locality_plan *plan, uint64_t turns)
 {
-    const struct locality_sampler *s = self->sampler;
+    struct locality_sampler *s = self->sampler;
+    uint64_t n = turns;
 
-    return s->passed >= s->pause ? 1 : (s->pause - s->passed - 1) / references + 1;
+    if (s->in_burst)
+        return 0;
+    if (missed(self, plan)) {
+        n = next_random(s) % turns;
+        s->pause = s->passed + n * plan->references;
+    }
+    if (s->passed + n * plan->references >= s->pause)
+        n = s->passed < s->pause ? (s->pause - s->passed - 1) / plan->references + 1 : 0;
+    n = n < turns ? n : turns;
+    plan->all += n * plan->references;
+    locality__sampled_sees(self, n * plan->references);
+    return n;
+}
+
+static void count_sparse(struct locality *self, struct locality_plan *plan, uint64_t references)
+{
+    plan->sparse += self->sampler->sparse_weight * (double)references;
+    self->sampler->sparsely += references;
+    self->references += references;
+}
+
+void locality__sampled_sparse(struct locality *self, struct locality_context *c, struct locality_plan *plan,
+    const struct peet_block_event *event)
+{
+    const struct peet_block *block = event->block;
+    const uint64_t references = locality__references(plan, block, event->values);
+    uint64_t chosen;
+    uint32_t n = 0;
+
+    count_sparse(self, plan, references);
+    if (block->flags & PEET_BLOCK_SIMPLE) {
+        for (struct locality_ref *r = plan->refs, *end = r + plan->nrefs; r != end; r++)
+            if ((chosen = locality__sparse_chosen(event->values[r->value])))
+                follow(self, c, r, event, event->values[r->value], chosen);
+        return;
+    }
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        if (block->refs[i].kind == PEET_REF_PREFETCH)
+            continue;
+        for (struct peet_ref_iter it = peet_ref_begin(&block->refs[i], event->values); it.count;
+            it.count--, it.address += (uint64_t)it.step)
+            if ((chosen = locality__sparse_chosen(it.address)))
+                follow(self, c, &plan->refs[n], event, it.address, chosen);
+        n++;
+    }
+}
+
+uint64_t locality__sampled_sparse_turns(struct locality *self, const struct peet_block_event *event,
+    const uint64_t *values, uint64_t turns)
+{
+    enum { REFS = 16 };
+    struct locality_sampler *s = self->sampler;
+    struct locality_plan *plan = locality__plan(self, event->block);
+    struct locality_context *c = event->context < self->ncontexts ? &self->contexts[event->context] : NULL;
+    uint64_t address[REFS], stride[REFS], chosen, n;
+
+    if (!self->sparse_burst || !plan || plan->nrefs > REFS || !plan->nrefs || !c || !c->sparse)
+        return 0;
+    locality__sampled_context(self, c);
+    n = s->left / plan->references + 1;
+    n = n < turns ? n : turns;
+    for (uint32_t r = 0; r < plan->nrefs; r++) {
+        address[r] = values[plan->refs[r].value];
+        stride[r] = (uint64_t)event->strides[plan->refs[r].value];
+    }
+    for (uint64_t turn = 0; turn < n; turn++)
+        for (uint32_t r = 0; r < plan->nrefs; r++) {
+            if ((chosen = locality__sparse_chosen(address[r])))
+                follow(self, c, &plan->refs[r], event, address[r], chosen);
+            address[r] += stride[r];
+        }
+    count_sparse(self, plan, n * plan->references);
+    plan->all += n * plan->references;
+    locality__sampled_seen(self, n * plan->references);
+    return n;
 }
 
 void locality__sampled_seen(struct locality *self, uint64_t references)
@@ -437,11 +653,12 @@ void locality__sampled_context(struct locality *self, struct locality_context *c
     c->burst = self->sampler->bursts;
     c->surface->bursts = c->burst > 1;
     peet_sim_surface_forget(c->surface);
+    locality__sparse_forget(c->sparse);
 }
 
 static void add_estimate(void *arg, const struct locality_part *part)
 {
-    locality__sampled_add(arg, part->estimate, 1);
+    locality__sampled_add(arg, part->estimate, 1, 1);
 }
 
 static void add_tally(void *arg, const struct locality_part *part)
@@ -525,19 +742,24 @@ void locality__sampled_turned(struct locality *self, const struct peet_block *bl
         arm(self, plan, block->id);
 }
 
-int locality__sampled_due(struct locality *self, const struct peet_block *block)
+int locality__sampled_due(struct locality *self, const struct peet_block_event *event)
 {
     struct locality_sampler *s = self->sampler;
-    struct locality_plan *plan = &self->plans[block->id];
+    struct locality_plan *plan = &self->plans[event->block->id];
 
-    if (s->in_burst || self->failed)
+    if (self->failed)
         return -1;
-    catch_up(self, plan);
-    if (s->passed >= s->pause) {
+    if (plan->told > *plan->watch->taken)
+        return 0; /* it has been seen */
+    if (!s->in_burst) {
+        catch_up(self, plan);
+        if (s->passed < s->pause && !missed(self, plan))
+            return arm(self, plan, event->block->id);
         begin_burst(self);
-        return -1;
     }
-    return arm(self, plan, block->id);
+    locality__execute(self, event);
+    plan->told++; /* it will be taken, or block() gets it all the same */
+    return 0;
 }
 
 int locality__sampled_range(struct locality *self, const struct peet_block *block, uint64_t references)
