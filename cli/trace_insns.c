@@ -91,19 +91,32 @@ static void print_event(const struct peet_abstract_event *event)
     putchar('\n');
 }
 
-static int print_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, uint64_t first,
-    uint64_t limit, struct peet_error *error)
+struct printed {
+    const char *name;
+    uint64_t context, skip, limit, cycle;
+    int by_cycle;
+};
+
+static int print_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream,
+    const struct printed *asked, struct peet_error *error)
 {
     struct peet_stream_insns *insns;
     struct peet_traced_insn insn;
-    const uint64_t end = first + limit < first ? UINT64_MAX : first + limit;
+    uint64_t first = asked->by_cycle ? UINT64_MAX : asked->skip, end = UINT64_MAX;
     int got = 0, err = peet_stream_insns_open(recording, program, stream, &insns, error);
 
     if (!err)
-        err = peet_stream_insns_skip(insns, first, error);
+        err = asked->by_cycle ? peet_stream_insns_skip_cycles(insns, asked->cycle, error)
+                              : peet_stream_insns_skip(insns, first, error);
+    if (!asked->by_cycle && first + asked->limit >= first)
+        end = first + asked->limit;
     while (!err && peet_stream_insns_position(insns) < end && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
         const uint64_t n = peet_stream_insns_position(insns);
 
+        if (first == UINT64_MAX && asked->by_cycle && peet_stream_insns_began(insns) >= asked->cycle) {
+            first = n - (got == 1 && !insn.again);
+            end = first + asked->limit < first ? UINT64_MAX : first + asked->limit;
+        }
         if (got == 1 && n > first)
             print_insn(n - 1, &insn, peet_stream_insns_function(insns));
         else if (got == 2 && n >= first)
@@ -113,16 +126,12 @@ static int print_stream(struct peet_recording *recording, struct peet_program *p
     return err ? err : got < 0 ? got : 0;
 }
 
-struct printed {
-    const char *name;
-    uint64_t context, skip, limit;
-};
-
-enum { KEY_CONTEXT = 0x1000, KEY_SKIP, KEY_LIMIT };
+enum { KEY_CONTEXT = 0x1000, KEY_SKIP, KEY_CYCLE, KEY_LIMIT };
 
 static const struct argp_option print_options[] = {
     {"context", KEY_CONTEXT, "N", 0, "Only the context with this number", 0},
     {"skip", KEY_SKIP, "INSTRUCTIONS", 0, "Begin after so many instructions of each context", 0},
+    {"cycle", KEY_CYCLE, "CYCLE", 0, "Begin with the first slice of each context that began at this cycle or later", 0},
     {"limit", KEY_LIMIT, "INSTRUCTIONS", 0, "Print at most so many of each context (default: 1000)", 0},
     {0},
 };
@@ -137,6 +146,10 @@ static error_t read_print(int key, char *text, struct argp_state *state)
     case KEY_SKIP:
         asked->skip = peet_cli_count(state, "--skip", text, 0, UINT64_MAX);
         return 0;
+    case KEY_CYCLE:
+        asked->cycle = peet_cli_count(state, "--cycle", text, 0, UINT64_MAX);
+        asked->by_cycle = 1;
+        return 0;
     case KEY_LIMIT:
         asked->limit = peet_cli_count(state, "--limit", text, 0, UINT64_MAX);
         return 0;
@@ -146,6 +159,10 @@ static error_t read_print(int key, char *text, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the trace is missing");
         return EINVAL;
+    case ARGP_KEY_END:
+        if (asked->by_cycle && asked->skip)
+            argp_error(state, "--skip or --cycle, not both");
+        return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
@@ -174,7 +191,7 @@ int peet_cli_trace_print(int argc, char **argv)
         if (!info || (asked.context != UINT64_MAX && info->context != asked.context))
             continue;
         printf("context %" PRIu64 "\n", info->context);
-        err = print_stream(recording, program, s, asked.skip, asked.limit, &error);
+        err = print_stream(recording, program, s, &asked, &error);
         found = 1;
     }
     if (!err && !found)

@@ -106,6 +106,10 @@ int peet_stream_insns_open(struct peet_recording *recording, struct peet_program
 /** peet_stream_insns_skip() - go forward to a place from which reading can begin, at most so many instructions after the
  * stream's beginning, as near as there is one; before the first peet_stream_insns_next().  Returns: 0 or a peet_err */
 int peet_stream_insns_skip(struct peet_stream_insns *insns, uint64_t instructions, struct peet_error *error);
+/** peet_stream_insns_skip_cycles() - the same for the first slice that begins at @cycle or later: at or before it */
+int peet_stream_insns_skip_cycles(struct peet_stream_insns *insns, uint64_t cycle, struct peet_error *error);
+/** peet_stream_insns_began() - the cycle at which the slice began to which the last instruction or event belongs */
+uint64_t peet_stream_insns_began(const struct peet_stream_insns *insns);
 /** peet_stream_insns_position() - how many instructions the context had executed before the next one */
 uint64_t peet_stream_insns_position(const struct peet_stream_insns *insns);
 /** Returns: 1 and an instruction, 2: an abstract event (type and arguments), 0 at the end, or a peet_err */

@@ -32,8 +32,9 @@ struct peet_stream_insns {
     const struct peet_function *function, *held_function;
     struct peet_abstract_event event;
     uint64_t args[64];
-    uint64_t cycle;
-    int looked_ahead; /* a peet_err that it met */
+    uint64_t cycle;             /* of the present slice, */
+    uint64_t began, held_began; /* of what was given last, of what is held */
+    int looked_ahead;           /* a peet_err that it met */
     uint64_t position;
 };
 
@@ -131,6 +132,33 @@ int peet_stream_insns_skip(struct peet_stream_insns *s, uint64_t instructions, s
             n = mid;
     }
     return lo ? go_to_state(s, lo - 1, error) : 0;
+}
+
+int peet_stream_insns_skip_cycles(struct peet_stream_insns *s, uint64_t cycle, struct peet_error *error)
+{
+    size_t n = peet_recording_nstates(s->recording, s->stream), lo = 0;
+
+    while (lo < n) { /* the last one whose chunk begins at or before it */
+        const size_t mid = lo + (n - lo) / 2;
+        struct peet_recorded_state state;
+        uint64_t *words;
+        size_t nwords;
+        const int err = peet_recording_state(s->recording, s->stream, mid, &state, &words, &nwords, error);
+
+        if (err)
+            return err;
+        free(words);
+        if (peet_recording_chunk(s->recording, s->stream, state.chunk)->cycle <= cycle)
+            lo = mid + 1;
+        else
+            n = mid;
+    }
+    return lo ? go_to_state(s, lo - 1, error) : 0;
+}
+
+uint64_t peet_stream_insns_began(const struct peet_stream_insns *s)
+{
+    return s->began;
 }
 
 uint64_t peet_stream_insns_position(const struct peet_stream_insns *s)
@@ -321,20 +349,25 @@ static int next(struct peet_stream_insns *s, struct peet_traced_insn *out, struc
                 if (!out->taken)
                     out->target = 0;
                 s->has_held = 0;
+                s->began = s->held_began;
                 s->function = s->held_function;
                 return 1;
             }
             give(s, out);
+            s->began = s->cycle;
             if (!last || s->again || !out->branch || out->again)
                 return 1;
             s->held = *out;
             s->has_held = 1;
+            s->held_began = s->cycle;
             s->held_end = s->block->pc + s->block->code_bytes;
             s->held_function = s->function;
         }
         kind = next_event(s, error);
-        if (kind == PEET_EVENT_ABSTRACT)
+        if (kind == PEET_EVENT_ABSTRACT) {
+            s->began = s->cycle;
             return 2;
+        }
         if (kind == PEET_EVENT_BLOCK)
             continue;
         if (kind || !s->has_held)
@@ -342,6 +375,7 @@ static int next(struct peet_stream_insns *s, struct peet_traced_insn *out, struc
         *out = s->held;
         out->last = 1;
         s->has_held = 0;
+        s->began = s->held_began;
         return 1;
     }
 }

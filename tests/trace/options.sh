@@ -46,6 +46,8 @@ refused "trace is missing" check
 refused "'x' is not a whole number" print --limit x few.run
 refused "'-1' is not a whole number" print --skip=-1 few.run
 refused "'' is not a whole number" print --context= few.run
+refused "'x' is not a whole number" print --cycle x few.run
+refused "not both" print --cycle 5 --skip 7 few.run
 refused "one part" cut --cycles 5 --instructions 7 few.run no.peet
 refused "one part" cut --cycles 5 --cycles 7 few.run no.peet
 refused "which part" cut few.run no.peet

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # parts.py PEET RUN UNIT PLACES MACHINE...: cuts the trace of a run at random places, and holds the parts against the whole: what each context executes and
 # asks for, one part behind the other, is what it executes and asks for in the whole; each part runs on each machine, and so do all of them together.
-import json, random, re, shutil, subprocess, sys
+import collections, json, random, re, shutil, subprocess, sys
 
 def call(*words):
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, (words, done.returncode, done.stderr)
     return done.stdout
 
-def printed(peet, trace):
+def printed(peet, trace, *options):
     """By context: instructions with their numbers and references, and events. Where the last branch of a part goes is the next part's to know."""
-    text = call(peet, "trace", "print", "--limit", "1000000000", trace)
+    text = call(peet, "trace", "print", "--limit", "1000000000", *options, trace)
     text = text.replace(" branch taken", " branch").replace(" branch not-taken", " branch")
     sequences, pieces = {}, re.split(r"^context (\d+)\n", text, flags=re.MULTILINE)
     assert not pieces[0], pieces[0][:100]
@@ -25,6 +25,7 @@ def printed(peet, trace):
 
 peet, run, unit, places, *machines = sys.argv[1:]
 whole = printed(peet, run)
+alone = collections.Counter(int(n) for n in re.findall(r"^context (\d+)$", call(peet, "trace", "print", "--limit", "0", run), flags=re.MULTILINE))
 stats = json.load(open(run + "/stats.json"))
 top = stats["time"]["cycles"] if unit == "cycles" else max(len(s) for (_, kind), s in whole.items() if kind == "instruction")
 random.seed(run + unit)
@@ -37,7 +38,13 @@ for first, last in zip(borders, borders[1:]):
         assert "nothing lies there" in str(refused), refused
         continue
     call(peet, "trace", "check", "part.peet")
-    for key, sequence in printed(peet, "part.peet").items():
+    part = printed(peet, "part.peet")
+    for context in sorted({context for context, _ in part if unit == "cycles" and alone[context] == 1})[:4]:
+        on = printed(peet, run, "--context", str(context), "--cycle", str(first)) # from there to its end, without the others
+        for kind in "instruction", "event":
+            sequence = part.get((context, kind), [])
+            assert on.get((context, kind), [])[:len(sequence)] == sequence, (context, kind, first, last)
+    for key, sequence in part.items():
         seen.setdefault(key, []).extend(sequence)
     for machine in machines:
         shutil.rmtree("part", ignore_errors=True)
