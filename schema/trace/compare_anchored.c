@@ -126,8 +126,10 @@ static void search(struct anchored *x, const struct range *r)
     uint64_t work;
 
     *x->credit += CREDIT * (uint64_t)length(r);
-    while (effort > EFFORT_MIN && effort * effort > *x->credit)
-        effort /= 2;
+    if (effort > *x->credit / length(r)) /* there may be as many differences as symbols */
+        effort = (size_t)(*x->credit / length(r));
+    if (effort < EFFORT_MIN)
+        effort = EFFORT_MIN < x->effort ? EFFORT_MIN : x->effort;
 
     x->base[0] = r->from[0];
     x->base[1] = r->from[1];
