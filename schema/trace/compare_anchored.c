@@ -19,7 +19,7 @@ enum {
     SAMPLES_BITS = 15, /* about so many strings are sampled, */
     TABLE_BITS = 17,   /* in a table with four times the room */
     EFFORT_MIN = 64,
-    CREDIT = 64 /* of work that each symbol of a search adds */
+    CREDIT = 16 /* of work that each symbol of a search adds */
 };
 static const size_t string_lengths[LEVELS] = {1024, 128, 32};
 
