@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams over pipes between threads, and what printf and scanf make of their arguments. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include <wchar.h>
 
 static int ends[2];
-enum { LINES = 3000 };
+enum { LINES = 300 };
 
 static void *writer(void *arg)
 {
@@ -67,6 +68,7 @@ static void over_pipe(int mode)
     size_t room = 0, all = 0;
     pthread_t t;
     pipe(ends);
+    fcntl(ends[0], F_SETPIPE_SZ, 4096); /* full again and again */
     pthread_create(&t, NULL, writer, (void *)(intptr_t)mode);
     FILE *f = fdopen(ends[0], "r");
     sum = 0;
