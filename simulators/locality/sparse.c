@@ -145,6 +145,8 @@ static int renumber(struct stack *s)
 {
     uint32_t to = 0;
 
+    if (!s->room)
+        return more_slots(s, FIRST_SLOTS);
     for (uint32_t slot = 0; slot < s->next; slot++)
         if (s->live[slot / WORD] >> slot % WORD & 1) {
             s->line_of[to] = s->line_of[slot];
@@ -158,7 +160,7 @@ static int renumber(struct stack *s)
         s->sums[slot / GROUP]++;
     }
     s->next = to;
-    return to > s->room / 2 || !s->room ? more_slots(s, s->room ? 2 * s->room : FIRST_SLOTS) : 0;
+    return to > s->room / 2 ? more_slots(s, 2 * s->room) : 0;
 }
 
 /** Live slots after this one. */
