@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What each observer costs: the sequential programs of bench/programs on one processor and the threaded ones of bench/threads on four, on the machines
-# ideal, bus and x86, with each observer and without, in turns; user time, the least of several.
+# ideal, bus, numa and x86, with each observer and without, in turns; user time, the least of several.
 #
 #   bench/observers.sh [--prefix DIR] [--reps N] [--machines LIST] [--observers LIST] [--programs LIST]
 #
 # DIR is a build directory or an installation (default: build/ of this tree).  LISTs are words with blanks between them.  Prints a line for each program
 # and machine, with the machine's time alone and each observer's multiple of it, and the least, the geometric mean and the greatest of each.
 . "$(dirname "$0")/lib.sh"
-reps=3 machines="ideal bus x86" observers="counts timeline profile graph graph,data=on references dtrack"
+reps=3 machines="ideal bus numa x86" observers="counts timeline profile graph graph,data=on references dtrack"
 programs="radix lu hash quicksort vm queens lu4 radix4 water4"
 options "prefix reps machines observers programs" "$@"
 begin

@@ -1,30 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-# A sweep of 100 runs that is killed at random goes on and ends with the same table; failures are kept apart; other ways to start runs give the same numbers.
+# A sweep of 100 runs (200 at full length) that is killed at random goes on and ends with the same table; failures are kept apart; other ways to start runs give the same numbers.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/subject.sh"
-cat >plan.cfg <<'END'
+runs=100 kills=5 policies='"fcfs"'
+[ -z "${PEET_THOROUGH:-}" ] || runs=200 kills=12 policies='"fcfs", "affinity"'
+cat >plan.cfg <<END
 grid = {
     machine = ("ideal", "bus,cache=1KiB", "bus,cache=4KiB", "bus,cache=4KiB,protocol=berkeley");
     cores = (1, 3, 4, 7, 10);
     arguments = ("2", "4", "8", "16", "32");
+    policy = ($policies);
 };
 END
 "$peet" sweep -d whole plan.cfg -- ./subject >whole.txt 2>message || fail "the sweep: $(cat message)"
-equal "runs" "$(ls whole/runs | wc -l)" 100
+equal "runs" "$(ls whole/runs | wc -l)" $runs
 [ "$(awk 'length > 80' whole.txt)" = "" ] || fail "too wide"
 # each row is what that run alone gives
 must "$peet" run -q --machine bus,cache=1KiB --cores 3 -d alone -- ./subject 16 >said.txt
-python3 - <<'PY' || fail "the table is not what the runs give"
-import csv, json
+python3 - $runs <<'PY' || fail "the table is not what the runs give"
+import csv, json, sys
+runs = int(sys.argv[1])
 alone = json.load(open("alone/stats.json"))
 rows = list(csv.DictReader(open("whole/table.csv")))
-assert len(rows) == 100 and len({r["key"] for r in rows}) == 100 and all(r["state"] == "done" for r in rows)
-row = [r for r in rows if (r["machine"], r["cores"], r["arguments"]) == ("bus,cache=1KiB", "3", "16")]
+assert len(rows) == runs and len({r["key"] for r in rows}) == runs and all(r["state"] == "done" for r in rows)
+row = [r for r in rows if (r["machine"], r["cores"], r["arguments"]) == ("bus,cache=1KiB", "3", "16") and r.get("policy", "fcfs") == "fcfs"]
 assert len(row) == 1 and float(row[0]["cycles"]) == alone["time"]["cycles"] and float(row[0]["cache_misses"]) == alone["bus"]["totals"]["misses"], row
 PY
 # killed again and again
 RANDOM=7
-for round in 1 2 3 4 5; do
+for ((round = 0; round < kills; round++)); do
     setsid "$peet" sweep -d killed plan.cfg -- ./subject >killed.txt 2>message &
     sweep=$!
     sleep "0.$((RANDOM % 8 + 1))"
@@ -56,7 +60,7 @@ equal "runs" "$(ls alone.killed/runs | wc -l) $(ls alone.killed/failed | wc -l)"
 touch stamp
 sed 's/"32"/"32", "64"/' plan.cfg >more.cfg
 "$peet" sweep -d killed more.cfg -- ./subject >more.txt 2>message || fail "a grown plan: $(cat message)"
-equal "new runs" "$(find killed/runs -mindepth 1 -maxdepth 1 -newer stamp | wc -l)" 20
+equal "new runs" "$(find killed/runs -mindepth 1 -maxdepth 1 -newer stamp | wc -l)" $((runs / 5))
 # failures
 cat >bad.cfg <<'END'
 grid = { cores = (1, 2); arguments = ("4", "13", "14"); };
