@@ -224,7 +224,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         reading->out->quiet = 1;
         return 0;
     case KEY_JSON:
-        reading->out->json = text == NULL;
+        reading->out->json = !text;
         reading->out->json_file = text;
         return 0;
     case ARGP_KEY_ARGS:

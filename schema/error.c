@@ -7,7 +7,7 @@
 
 int peet_error_set(struct peet_error *error, int code, const char *format, ...)
 {
-    if (error != NULL && error->code == 0) {
+    if (error && error->code == 0) {
         va_list args;
         va_start(args, format);
         error->code = code;

@@ -21,13 +21,13 @@ static int stamp_section(uint8_t *section, size_t size, const char *path, struct
             continue;
         }
         const char *damage = peet__record_at(section + at, size - at, &record);
-        if (damage == NULL && record.version >= 4) {
+        if (!damage && record.version >= 4) {
             uint64_t carried = peet__record_carried_sum(section + at), whole = peet__record_sum(section + at, &record);
             if (carried != whole && carried != peet__record_payload_sum(section + at, &record))
                 damage = "a record that is not the one that the compiler wrote";
             memcpy(section + at + PEET_FORMAT_SUM_AT, &whole, sizeof whole);
         }
-        if (damage != NULL)
+        if (damage)
             return peet_error_set(error, PEET_EFORMAT,
                 "%s: an object or library with a damaged schema was linked (%s at offset %zu of %s): "
                 "compile again",
@@ -41,12 +41,12 @@ static int find_schema(Elf *elf, GElf_Shdr *out_header)
 {
     size_t names;
     GElf_Ehdr header;
-    if (elf == NULL || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) || header.e_type == ET_REL ||
+    if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) || header.e_type == ET_REL ||
         elf_getshdrstrndx(elf, &names) != 0)
         return 0;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         const char *name = gelf_getshdr(section, out_header) ? elf_strptr(elf, names, out_header->sh_name) : NULL;
-        if (name != NULL && strcmp(name, PEET_SCHEMA_SECTION) == 0 && out_header->sh_type != SHT_NOBITS)
+        if (name && strcmp(name, PEET_SCHEMA_SECTION) == 0 && out_header->sh_type != SHT_NOBITS)
             return 1;
     }
     return 0;
@@ -69,7 +69,7 @@ static int transfer(int fd, uint8_t *bytes, size_t size, off_t offset, int write
 static int stamp_file(int fd, const GElf_Shdr *header, const char *path, struct peet_error *error)
 {
     uint8_t *section = malloc(header->sh_size + 1);
-    if (section == NULL)
+    if (!section)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
     int err = 0;
     if (transfer(fd, section, header->sh_size, (off_t)header->sh_offset, 0) != 0)

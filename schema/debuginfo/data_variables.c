@@ -130,7 +130,7 @@ static int is_described(Dwarf_Die *die)
     Dwarf_Die type;
     Dwarf_Attribute attribute;
 
-    return peet__die_ref(die, DW_AT_type, &type) && dwarf_attr(&type, DW_AT_data_location, &attribute) != NULL;
+    return peet__die_ref(die, DW_AT_type, &type) && dwarf_attr(&type, DW_AT_data_location, &attribute);
 }
 
 /** A type whose size is not known may be completed by an array's initialiser: symbols say the size then. */

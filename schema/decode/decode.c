@@ -17,9 +17,9 @@ static int make_room(struct peet_decode_state *s, struct peet_error *error)
 {
     uint32_t slots = s->program->slots_capacity;
     uint64_t *regs = realloc(s->regs, (PEET__SLOT + slots + 1) * sizeof *regs);
-    if (regs == NULL)
+    if (!regs)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    if (s->regs == NULL)
+    if (!s->regs)
         memset(regs, 0, PEET__SLOT * sizeof *regs);
     s->regs = regs;
     s->slots = slots;
@@ -30,7 +30,7 @@ int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64
     struct peet_decode_state **out_state)
 {
     struct peet_decode_state *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (!s)
         return PEET_ENOMEM;
     s->program = program;
     if (make_room(s, NULL) != 0) {
@@ -44,7 +44,7 @@ int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64
 
 void peet_decode_state_free(struct peet_decode_state *s)
 {
-    if (s != NULL) {
+    if (s) {
         free(s->frames);
         free(s->regs);
     }
@@ -113,7 +113,7 @@ static __attribute__((noinline)) void update_any(uint64_t *regs, const struct pe
 
 static inline void compute(const uint64_t *regs, const struct peet__block *c, uint64_t *out)
 {
-    if (c->addresses == NULL) {
+    if (!c->addresses) {
         compute_any(regs, c, out);
         return;
     }
@@ -128,7 +128,7 @@ void peet__decode_values(const struct peet_decode_state *s, const struct peet__b
 
 static inline void update(uint64_t *regs, const struct peet__block *c)
 {
-    if (c->nupdates == 1 && c->steps != NULL) /* the common case: one induction variable */
+    if (c->nupdates == 1 && c->steps) /* the common case: one induction variable */
         regs[c->updates[0].reg] = short_value(c->steps, regs);
     else if (c->nupdates != 0)
         update_any(regs, c);
@@ -148,14 +148,14 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
 {
     struct peet__function *f = s->function;
     const struct peet__block *c = &f->code[index];
-    if (slots != NULL)
+    if (slots)
         take_slots(s->regs, slots, c->slot_words);
     out->block = &f->blocks[index];
     out->context = s->context;
     out->turns = 1;
     out->strides = NULL;
     out->values = NULL;
-    if (values == NULL) /* the single form; looked up here because the array moves when images are added */
+    if (!values) /* the single form; looked up here because the array moves when images are added */
         values = s->program->values;
     if (want || !(out->block->flags & PEET_BLOCK_SIMPLE)) { /* what varies is counted whoever listens */
         out->values = values;
@@ -170,7 +170,7 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
 int peet__program_place(const struct peet_program *p, uint64_t pc, struct peet__function **out_function,
     uint32_t *out_segment)
 {
-    if (p->pc_key == NULL)
+    if (!p->pc_key)
         return 0;
     for (uint64_t at = peet__pc_slot(p, pc); p->pc_key[at] != 0; at = (at + 1) & p->pc_mask)
         if (p->pc_key[at] == pc) {
@@ -183,7 +183,7 @@ int peet__program_place(const struct peet_program *p, uint64_t pc, struct peet__
 
 int peet__decode_lookup_sync(struct peet_decode_state *s, uint64_t pc)
 {
-    if (pc == s->sync_pc && s->sync_function != NULL)
+    if (pc == s->sync_pc && s->sync_function)
         return 1;
     if (!peet__program_place(s->program, pc, &s->sync_function, &s->sync_segment))
         return 0;
@@ -196,7 +196,7 @@ static int push_frame(struct peet_decode_state *s, struct peet_error *error)
     if (s->nframes == s->cframes) {
         unsigned n = s->cframes != 0 ? 2 * s->cframes : 4;
         struct frame *f = realloc(s->frames, n * sizeof *f);
-        if (f == NULL)
+        if (!f)
             return peet_error_set(error, PEET_ENOMEM, "out of memory");
         s->frames = f;
         s->cframes = n;
@@ -293,14 +293,14 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
     if (__builtin_expect(PEET_RAW_IS_PLAIN(word), 1)) {
         struct peet__function *f = s->function;
         index = PEET_RAW_INDEX(word);
-        if (f == NULL || index >= f->nsegments || !f->code[index].recorded)
+        if (!f || index >= f->nsegments || !f->code[index].recorded)
             return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s does not exist", s->context, index,
-                f != NULL ? f->pub.name : "an unknown function");
+                f ? f->pub.name : "an unknown function");
         if ((unsaid = before(s, index)) >= 0)
             return deliver(s, (uint32_t)unsaid, NULL, want, values, out);
     } else if (PEET_RAW_IS_ABSTRACT(word)) {
         /* The block that an access begins is said by the wait before it: what it says of the way there is due now. */
-        if (PEET_RAW_TYPE(word) == PEET_ABSTRACT_ATOMIC && at + 1 < end && s->function != NULL &&
+        if (PEET_RAW_TYPE(word) == PEET_ABSTRACT_ATOMIC && at + 1 < end && s->function &&
             peet__decode_lookup_sync(s, at[1]) && s->sync_function == s->function &&
             (unsaid = before(s, s->sync_segment)) >= 0)
             return deliver(s, (uint32_t)unsaid, NULL, want, values, out);
@@ -311,7 +311,7 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
         if (!peet__decode_lookup_sync(s, word)) {
             if (!may_rescan)
                 return 0;
-            if (p->rescan == NULL || p->rescan(p->rescan_arg, p, word) <= 0 || !peet__decode_lookup_sync(s, word))
+            if (!p->rescan || p->rescan(p->rescan_arg, p, word) <= 0 || !peet__decode_lookup_sync(s, word))
                 return peet_error_set(error, PEET_ESTREAM, "context %u: no schema knows the code at %#llx", s->context,
                     (unsigned long long)word);
         }
@@ -360,7 +360,7 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
     uint64_t *values = *inout_values;
     uint64_t *const regs = s->regs;
     unsigned n = 0;
-    if (want & PEET_DECODE_LOOPS && c->strides != NULL && s->loop_left > 1) {
+    if (want & PEET_DECODE_LOOPS && c->strides && s->loop_left > 1) {
         /* All iterations in one event; registers go forward as far. */
         const uint64_t iterations = s->loop_left;
         events[0] = (struct peet_block_event){
@@ -375,7 +375,7 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
         *inout_values = values;
         return 1;
     }
-    if (c->addresses != NULL && block->flags & PEET_BLOCK_SIMPLE)
+    if (c->addresses && block->flags & PEET_BLOCK_SIMPLE)
         for (; n < room && s->loop_left > 1 && values <= stop; n++, s->loop_left--) {
             events[n] =
                 (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
@@ -397,7 +397,7 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
 static const struct peet__native *native_of(struct peet_program *p, struct peet__function *f, int want_addresses)
 {
     enum { OFTEN = 100 };
-    if (f->native[want_addresses] == NULL && f->native_hotness[want_addresses] < OFTEN &&
+    if (!f->native[want_addresses] && f->native_hotness[want_addresses] < OFTEN &&
         ++f->native_hotness[want_addresses] == OFTEN)
         f->native[want_addresses] = peet__native_make(p, f, want_addresses);
     return f->native[want_addresses];
@@ -416,12 +416,12 @@ static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_a
     const struct peet__native *n;
     const void *to;
     if (index < f->nsegments) {
-        if ((n = native_of(s->program, f, want_addresses)) == NULL)
+        if (!(n = native_of(s->program, f, want_addresses)))
             return 0;
         to = n->blocks[index];
     } else {
         if (PEET_RAW_IS_ABSTRACT(word) || !peet__decode_lookup_sync(s, word) ||
-            (n = native_of(s->program, s->sync_function, want_addresses)) == NULL)
+            !(n = native_of(s->program, s->sync_function, want_addresses)))
             return 0;
         f = s->sync_function;
         to = n->sync[s->sync_segment];
@@ -451,7 +451,7 @@ int peet__decode_starts_loop(struct peet_decode_state *s, const uint64_t *at, co
 {
     const struct peet__function *f = s->function;
     const uint64_t index = ~*at;
-    if (f == NULL || index >= f->nsegments || s->tail >= 0 || end - at < 2)
+    if (!f || index >= f->nsegments || s->tail >= 0 || end - at < 2)
         return 0;
     const struct peet__block *c = &f->code[index];
     return c->recorded && c->loop && (c->pad < 0 || s->last != c->pad_after) &&

@@ -12,7 +12,7 @@
 static struct peet__direct_function *direct_of(struct peet_program *p, struct peet__function *f)
 {
     enum { OFTEN = 30 };
-    if (f->direct == NULL && f->direct_hotness < OFTEN && ++f->direct_hotness == OFTEN)
+    if (!f->direct && f->direct_hotness < OFTEN && ++f->direct_hotness == OFTEN)
         f->direct = peet__direct_make(p->direct, f);
     return f->direct;
 }
@@ -53,13 +53,12 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     const uint64_t word = *at, index = ~word;
     struct peet__direct_function *d;
     const void *to;
-    if (s->function != NULL && index < s->function->nsegments) {
-        if ((d = direct_of(p, s->function)) == NULL)
+    if (s->function && index < s->function->nsegments) {
+        if (!(d = direct_of(p, s->function)))
             return 0;
         to = *peet__direct_entry(d, (uint32_t)index);
     } else {
-        if (PEET_RAW_IS_ABSTRACT(word) || !peet__decode_lookup_sync(s, word) ||
-            (d = direct_of(p, s->sync_function)) == NULL)
+        if (PEET_RAW_IS_ABSTRACT(word) || !peet__decode_lookup_sync(s, word) || !(d = direct_of(p, s->sync_function)))
             return 0;
         to = d->sync[s->sync_segment];
         if (to != d->leave)
@@ -119,10 +118,10 @@ static int range(struct peet_decode_state *s, const uint64_t **inout_at, const u
     if (*at != PEET__RANGE_RECORD || end - at <= ARGS)
         return 0;
     const struct peet_block *block = args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
-    if (args[3] != 0 && block == NULL)
+    if (args[3] != 0 && !block)
         return 0;
     *inout_at = at + 1 + ARGS;
-    if (block != NULL) {
+    if (block) {
         peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
         peet__direct_range_known(s->program->direct, (unsigned)args[0], block);
         give(s, run, sink, arg, &(struct peet_block_event){block, values, s->context, 1, NULL});
@@ -151,7 +150,7 @@ static inline void set_checkpoint(struct peet_decode_state *s, const uint64_t *a
     run->checkpoint.writes = run->writes;
     run->log = run->log_begin;
     run->final = 0;
-    if (s->counted != NULL)
+    if (s->counted)
         peet__direct_checkpoint(s->program->direct, run, NULL, 0);
 }
 
@@ -168,7 +167,7 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     run->checkpoint.reads = run->reads + block_reads, run->checkpoint.writes = run->writes + block_writes;
     run->log = run->log_begin;
     run->final = run->limit == 0; /* the code is left at once */
-    if (s->counted != NULL) {
+    if (s->counted) {
         const struct peet__function *const f = s->checkpoint.function;
         peet__direct_checkpoint(s->program->direct, run, f, (uint32_t)run->other - f->blocks[0].id);
     }
@@ -222,7 +221,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
                 args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
             uint64_t values[8];
             at += 1 + PEET__RANGE_ARGS;
-            if (block != NULL) {
+            if (block) {
                 peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
                 fn(arg, block, values, 1);
             }
@@ -240,7 +239,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     }
     set_place(s, &s->checkpoint);
     *cursor = s->checkpoint.at;
-    if (s->counted != NULL)
+    if (s->counted)
         peet__direct_undone(s->program->direct, s->counted);
 }
 
@@ -248,7 +247,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
 static int at_loop(struct peet_decode_state *s, uint64_t word)
 {
     const uint64_t index = ~word;
-    if (s->function != NULL && index < s->function->nsegments)
+    if (s->function && index < s->function->nsegments)
         return s->function->code[index].loop;
     return peet__decode_lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
 }
@@ -263,8 +262,8 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
     struct peet__direct *const direct = s->program->direct;
     uint64_t values[ITERATION_VALUES], n, began;
     uint32_t watchers;
-    if (run->table->iterations == NULL || c->strides == NULL || c->nvalues > ITERATION_VALUES ||
-        !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
+    if (!run->table->iterations || !c->strides || c->nvalues > ITERATION_VALUES ||
+        !(block->flags & PEET_BLOCK_SIMPLE) || !direct_of(s->program, s->function))
         return 0;
     peet__decode_values(s, c, values);
     if (!peet__direct_counts_ahead(run, s->function, (uint32_t)s->last, values))
@@ -297,13 +296,12 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     const uint64_t began = run->time;
     struct peet_block_event event;
     int is_abstract = 0, how;
-    if (run->table->iterations == NULL || s->function == NULL)
+    if (!run->table->iterations || !s->function)
         return 0;
     run->began = began;
     peet__copy_regs(regs, s->regs);
     if (peet__decode_block(s, cursor, end, 1, 0, other_values(s), &event, &is_abstract, NULL) > 0 &&
-        s->function->direct != NULL && event.block->flags & PEET_BLOCK_SIMPLE &&
-        event.block->nvalues <= ITERATION_VALUES &&
+        s->function->direct && event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= ITERATION_VALUES &&
         peet__direct_counts_ahead(run, s->function, event.block->index, event.values) &&
         (how = peet__direct_passes(run, s->function, event.block->index, event.values)) != 0 &&
         run->table->iterations(run, event.block, event.values, strides, 1) != 0) {
@@ -327,14 +325,14 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
     run->final = 0;
     if (s->slots < s->program->slots_capacity)
         return 0;
-    if (s->program->direct != NULL) {
+    if (s->program->direct) {
         s->program->direct->shown = shown;
         s->program->direct->shown_arg = arg;
         run->table = &s->program->direct->table;
         peet__direct_begins(s->program->direct, run);
         s->counted = ahead ? peet__direct_hw_of(s->program->direct, run) : NULL;
     }
-    if (ahead && s->waiting != NULL)
+    if (ahead && s->waiting)
         any = go_on_waiting(s, cursor, end, run);
     s->waiting = any ? s->waiting : NULL;
     while ((*cursor != end || s->loop_left != 0) && run->time < run->limit) {
@@ -366,7 +364,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
             if (s->tail < 0)
                 break;
         } else if (at_loop(s, **cursor)) {
-            if (!ahead || run->table->iterations == NULL)
+            if (!ahead || !run->table->iterations)
                 break;
             if (peet__decode_starts_loop(s, *cursor, end)) {
                 *cursor += 2;
@@ -389,7 +387,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         set_checkpoint(s, *cursor, run);
         run->final = 1;
     }
-    if (s->program->direct != NULL)
+    if (s->program->direct)
         peet__direct_ends(s->program->direct, run, run->time, run->final != 0);
     return any;
 }

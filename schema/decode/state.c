@@ -20,7 +20,7 @@ static struct peet__function *function_at(struct peet_program *p, uint64_t pc)
     struct peet__function *found;
     uint32_t segment;
 
-    if (f != NULL && f->runtime_pc == pc)
+    if (f && f->runtime_pc == pc)
         return p->functions[f->id];
     return peet__program_place(p, pc, &found, &segment) && found->pub.runtime_pc == pc ? found : NULL;
 }
@@ -29,9 +29,9 @@ static struct peet__function *function_at(struct peet_program *p, uint64_t pc)
 static int save(struct peet_program *p, uint64_t *out, struct peet__function *function, int32_t last, int32_t tail,
     uint64_t loop_left, const uint64_t *regs, uint64_t fs_base)
 {
-    if (function != NULL && function_at(p, function->pub.runtime_pc) != function)
+    if (function && function_at(p, function->pub.runtime_pc) != function)
         return 0;
-    out[0] = function != NULL ? function->pub.runtime_pc : 0;
+    out[0] = function ? function->pub.runtime_pc : 0;
     out[1] = (uint64_t)(int64_t)last;
     out[2] = (uint64_t)(int64_t)tail;
     out[3] = loop_left;
@@ -66,11 +66,11 @@ static int known(struct peet_program *p, const uint64_t *in, struct peet__functi
     const int64_t last = (int64_t)in[1], tail = (int64_t)in[2];
     struct peet__function *f = NULL;
 
-    if (in[0] != 0 && (f = function_at(p, in[0])) == NULL &&
-        (p->rescan == NULL || p->rescan(p->rescan_arg, p, in[0]) <= 0 || (f = function_at(p, in[0])) == NULL))
+    if (in[0] != 0 && !(f = function_at(p, in[0])) &&
+        (!p->rescan || p->rescan(p->rescan_arg, p, in[0]) <= 0 || !(f = function_at(p, in[0]))))
         return 0;
     *out_function = f;
-    if (f == NULL)
+    if (!f)
         return last == -1 && tail == -1 && in[3] == 0;
     if (last < -1 || tail < -1 || last >= (int64_t)f->nall || tail >= (int64_t)f->nsegments)
         return 0;
@@ -91,7 +91,7 @@ int peet_decode_state_restore(struct peet_decode_state *s, const uint64_t *words
     if (s->cframes < words[0]) {
         struct frame *more = realloc(s->frames, words[0] * sizeof *more);
 
-        if (more == NULL)
+        if (!more)
             return peet_error_set(error, PEET_ENOMEM, "out of memory");
         s->frames = more;
         s->cframes = (unsigned)words[0];

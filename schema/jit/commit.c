@@ -83,8 +83,7 @@ static void copy_sums(uint64_t *to, const uint64_t *from)
 struct peet_direct_counted *peet__direct_counted_by(const struct peet__direct *d, const struct peet__function *f,
     uint32_t index, uint32_t observer)
 {
-    return f->direct != NULL ? peet__direct_counted_of(f->direct->watches[(size_t)index * d->nobservers + observer])
-                             : NULL;
+    return f->direct ? peet__direct_counted_of(f->direct->watches[(size_t)index * d->nobservers + observer]) : NULL;
 }
 
 /* Whose code the block is in; blocks of a function have ids in a row, and later functions have higher ones. */
@@ -108,14 +107,14 @@ static void tell(const struct peet__direct *d, struct peet__direct_hw *h, const 
         .block = e->block, .context = e->context, .turns = e->iterations, .strides = e->strides};
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_observer *const ops = d->observers[o].ops;
-        const uint64_t *const sums = all != NULL ? &all[(size_t)o * PEET_DIRECT_SUMS]
-            : sums_of(d, o) != NULL              ? sums_of(d, o)->of
-                                                 : none;
-        if (e->kind == BEGIN && ops->begins != NULL)
+        const uint64_t *const sums = all ? &all[(size_t)o * PEET_DIRECT_SUMS]
+            : sums_of(d, o)              ? sums_of(d, o)->of
+                                         : none;
+        if (e->kind == BEGIN && ops->begins)
             ops->begins(d->observers[o].self, h->hw);
-        else if (e->kind == SHOWN && ops->shown != NULL && peet__direct_counted_of(e->watches[o]) != NULL)
+        else if (e->kind == SHOWN && ops->shown && peet__direct_counted_of(e->watches[o]))
             ops->shown(d->observers[o].self, h->hw, &event, e->previous, e->now, sums);
-        else if (e->kind == END && ops->ends != NULL && d->ops->clock != NULL)
+        else if (e->kind == END && ops->ends && d->ops->clock)
             ops->ends(d->observers[o].self, h->hw, e->previous, e->now, sums);
     }
     h->open = e->kind != END;
@@ -137,7 +136,7 @@ static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct 
     e->said = *what;
     memset(e->sums, 0, d->nobservers * PEET_DIRECT_SUMS * sizeof e->sums[0]);
     for (uint32_t o = 0; o < d->nobservers; o++)
-        if (sums_of(d, o) != NULL)
+        if (sums_of(d, o))
             copy_sums(&e->sums[(size_t)o * PEET_DIRECT_SUMS], sums_of(d, o)->of);
 }
 
@@ -166,17 +165,17 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
 {
     struct peet__direct *const d = p->direct;
     struct peet__direct_hw *const h = d->nhws != 0 ? &d->hws[hw] : NULL;
-    if (h == NULL)
+    if (!h)
         return;
     for (uint32_t i = 0; i < h->nentries; i++)
         entry_at(d, h, i)->said.now += cycles;
     h->clock += cycles;
-    if (!h->open || h->checkpoint == NULL)
+    if (!h->open || !h->checkpoint)
         return;
     const struct peet__function *const f = owner_of(p, h->checkpoint);
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_counted *const c = peet__direct_counted_by(d, f, h->checkpoint->id - f->blocks[0].id, o);
-        if (c != NULL) /* it was this one that waited */
+        if (c) /* it was this one that waited */
             c->cycles += cycles;
     }
 }
@@ -192,21 +191,21 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
     commit(d, h);
     if ((h->outer = d->live) != NULL)
         for (uint32_t o = 0; o < d->nobservers; o++)
-            if (sums_of(d, o) != NULL) {
+            if (sums_of(d, o)) {
                 copy_sums(h->outer->aside[o], sums_of(d, o)->of);
                 h->outer->stops[o] = sums_of(d, o)->stop;
             }
     d->live = h;
     h->run = run;
     run->previous = NULL;
-    h->clock = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, 0) : 0;
+    h->clock = d->ops->clock ? d->ops->clock(d->self, run->hw, 0) : 0;
     h->ahead = run->runs_ahead && d->commits;
     run->alone = d->nobservers == 1 && !h->ahead ? sums_of(d, 0) : NULL;
     run->clock = h->clock;
     h->at_once = 0;
     h->checkpoint = NULL;
     for (uint32_t o = 0; o < d->nobservers; o++)
-        if (sums_of(d, o) != NULL) {
+        if (sums_of(d, o)) {
             memset(sums_of(d, o)->of, 0, sizeof sums_of(d, o)->of);
             sums_of(d, o)->stop = 1;
         }
@@ -226,13 +225,12 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
     if (is_final)
         commit(d, h);
     say(d, h,
-        &(struct said){.kind = END,
-            .previous = run->previous,
-            .now = d->ops->clock != NULL ? d->ops->clock(d->self, run->hw, time) : 0},
+        &(struct said){
+            .kind = END, .previous = run->previous, .now = d->ops->clock ? d->ops->clock(d->self, run->hw, time) : 0},
         h->ahead && !is_final);
     if ((d->live = h->outer) != NULL)
         for (uint32_t o = 0; o < d->nobservers; o++)
-            if (sums_of(d, o) != NULL) {
+            if (sums_of(d, o)) {
                 copy_sums(sums_of(d, o)->of, h->outer->aside[o]);
                 sums_of(d, o)->stop = h->outer->stops[o];
             }
@@ -243,21 +241,21 @@ void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run
     uint32_t index)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
-    if (d->holds && f == NULL) /* else other() sees to it */
+    if (d->holds && !f) /* else other() sees to it */
         peet__direct_tell_held(d, run, 1);
     if (!h->ahead)
         return;
     commit(d, h);
-    h->checkpoint = f != NULL ? &f->blocks[index] : run->previous;
+    h->checkpoint = f ? &f->blocks[index] : run->previous;
     h->at_once = 0;
     h->performed = f != NULL;
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        const struct peet_direct_counted *const c = f != NULL ? peet__direct_counted_by(d, f, index, o) : NULL;
-        if (sums_of(d, o) != NULL)
+        const struct peet_direct_counted *const c = f ? peet__direct_counted_by(d, f, index, o) : NULL;
+        if (sums_of(d, o))
             copy_sums(h->checkpoint_sums[o], sums_of(d, o)->of);
-        for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
+        for (uint32_t k = 0; c && k < PEET_DIRECT_SUMS; k++)
             h->checkpoint_sums[o][k] += c->adds[k];
-        h->at_once |= c != NULL && (c->always || c->sums->stop != 0);
+        h->at_once |= c && (c->always || c->sums->stop != 0);
     }
 }
 
@@ -299,20 +297,20 @@ void peet__direct_report(struct peet_direct_run *run)
     const struct peet__direct *const d = peet__direct_of(run);
     if (run->repeats) /* in the middle of what another one does */
         return;
-    if (d->table.unreported != NULL && *d->table.unreported != 0)
+    if (d->table.unreported && *d->table.unreported != 0)
         d->ops->report(d->self);
     for (uint32_t o = 0; o < d->nobservers; o++)
-        if (d->observers[o].ops->settled != NULL)
+        if (d->observers[o].ops->settled)
             d->observers[o].ops->settled(d->observers[o].self, run->hw);
 }
 
 /* Does the machine have something to report, or an observer wait for that? */
 static int is_unsettled(const struct peet__direct *d, struct peet_direct_watch *const *watches)
 {
-    uint64_t unsettled = d->table.unreported != NULL && *d->table.unreported != 0;
+    uint64_t unsettled = d->table.unreported && *d->table.unreported != 0;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
-        unsettled |= c == NULL || c->sums->unsettled != 0; /* what others wait for is not known here */
+        unsettled |= !c || c->sums->unsettled != 0; /* what others wait for is not known here */
     }
     return unsettled != 0;
 }
@@ -331,7 +329,7 @@ static void show_and_report(struct peet_direct_run *run, struct peet__direct *d,
     struct peet__direct_hw *const h = &d->hws[run->hw];
     say(d, h, e, !is_final);
     for (uint32_t o = 0; o < d->nobservers; o++)
-        if (peet__direct_counted_of(watches[o]) != NULL)
+        if (peet__direct_counted_of(watches[o]))
             peet__direct_counted_of(watches[o])->sums->stop = 0;
     if (is_unsettled(d, watches))
         peet__direct_report(run);
@@ -364,9 +362,7 @@ void peet__direct_show(struct peet_direct_run *run, struct peet__direct_counted_
     const struct peet__direct_hw *const h = d->live;
     const uint32_t *const unreported = d->table.unreported;
     struct peet_direct_counted *const only = site->only;
-    if (__builtin_expect(only == NULL || h->ahead || (unreported != NULL && *unreported != 0) ||
-                only->sums->unsettled != 0,
-            0)) {
+    if (__builtin_expect(!only || h->ahead || (unreported && *unreported != 0) || only->sums->unsettled != 0, 0)) {
         show_slowly(run, site, iterations);
         return;
     }
@@ -385,7 +381,7 @@ static void waited(const struct peet__direct *d, struct peet__direct_hw *h, stru
 {
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
-        const uint64_t more = c != NULL ? cycles - executions * c->each : 0;
+        const uint64_t more = c ? cycles - executions * c->each : 0;
         if (more == 0)
             continue;
         c->cycles += more;
@@ -394,7 +390,7 @@ static void waited(const struct peet__direct *d, struct peet__direct_hw *h, stru
         if (h->nwaits == h->waits_size) {
             const uint32_t n = h->waits_size != 0 ? 2 * h->waits_size : 256;
             struct wait *const grown = realloc(h->waits, n * sizeof *grown);
-            if (grown == NULL)
+            if (!grown)
                 abort(); /* nothing could be taken back then */
             h->waits = grown;
             h->waits_size = n;
@@ -472,7 +468,7 @@ void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function
 {
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__direct_hw *const h = peet__direct_hw_of(d, run);
-    if (h == NULL || !d->tells || executions == 0)
+    if (!h || !d->tells || executions == 0)
         return;
     struct peet_direct_watch *const *const watches = &f->direct->watches[(size_t)index * d->nobservers];
     const struct peet_block *const block = &f->blocks[index];
@@ -481,7 +477,7 @@ void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
         counted |= c != NULL;
-        is_shown |= c != NULL && (c->always || c->sums->stop != 0);
+        is_shown |= c && (c->always || c->sums->stop != 0);
     }
     if (!counted)
         return;
@@ -499,9 +495,9 @@ void peet__direct_count_ahead(struct peet_direct_run *run, struct peet__function
             !h->ahead || run->final);
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_counted *const c = peet__direct_counted_of(watches[o]);
-        for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
+        for (uint32_t k = 0; c && k < PEET_DIRECT_SUMS; k++)
             c->sums->of[k] += executions * c->adds[k];
-        if (c != NULL && c->stops)
+        if (c && c->stops)
             c->sums->stop = 1;
     }
     run->previous = block;
@@ -517,7 +513,7 @@ void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_r
     const uint32_t shift = d->table.clock_shift;
     if (is_unsettled(d, r->watches)) /* older reports go out first */
         peet__direct_report(run);
-    if (run->alone != NULL)
+    if (run->alone)
         d->observers[0].ops->shown(d->observers[0].self, run->hw,
             &(struct peet_block_event){.block = r->block, .context = run->context, .turns = 1}, run->previous,
             h->clock + (began >> shift), run->alone->of);
@@ -531,7 +527,7 @@ void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_r
                 .now = h->clock + (began >> shift),
                 .context = run->context},
             h->ahead);
-    if (values != NULL)
+    if (values)
         d->table.range(run, r->block, values);
     end_if_full(run, h);
     for (uint32_t o = 0; o < d->nobservers; o++) {
@@ -550,11 +546,11 @@ static void wrap(struct peet__direct *d)
     d->machine.other = d->table.other;
     d->machine.miss = d->table.miss;
     d->machine.loop = d->loop;
-    if (d->table.other != NULL)
+    if (d->table.other)
         d->table.other = other_and_count;
-    if (d->table.miss != NULL)
+    if (d->table.miss)
         d->table.miss = miss_and_count;
-    if (d->loop != NULL)
+    if (d->loop)
         d->loop = loop_and_count;
 }
 
@@ -578,15 +574,15 @@ int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_
     int guards = 0, err;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_observer *const ops = d->observers[o].ops;
-        d->tells |= ops->begins != NULL || ops->shown != NULL || ops->ends != NULL || ops->settled != NULL;
+        d->tells |= ops->begins || ops->shown || ops->ends || ops->settled;
         d->commits |= ops->at_commit;
-        d->holds |= n > 1 && ops->at_commit && ops->moved != NULL;
-        guards |= ops->undone == NULL && !ops->at_commit;
+        d->holds |= n > 1 && ops->at_commit && ops->moved;
+        guards |= !ops->undone && !ops->at_commit;
     }
     d->commits &= d->table.whole_cycles;
     if (d->tells && d->table.whole_cycles)
         wrap(d);
-    if (n > 1 && guards && memory_reports && d->table.other != NULL)
+    if (n > 1 && guards && memory_reports && d->table.other)
         d->table.other = other_is_shown;
     if (d->nobservers == 0)
         return 0;
@@ -594,12 +590,12 @@ int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_
         peet__direct_hold_wrap(d);
     if ((err = peet__direct_hold_init(d, n)) != 0)
         return err;
-    if ((d->hws = calloc(n, sizeof *d->hws)) == NULL)
+    if (!(d->hws = calloc(n, sizeof *d->hws)))
         return PEET_ENOMEM;
     d->nhws = n;
     for (unsigned hw = 0; hw < n; hw++) {
         d->hws[hw].hw = hw;
-        if (n > 1 && (d->hws[hw].entries = malloc((ENTRIES + ENTRIES_ROOM) * entry_bytes(d))) == NULL)
+        if (n > 1 && !(d->hws[hw].entries = malloc((ENTRIES + ENTRIES_ROOM) * entry_bytes(d))))
             return PEET_ENOMEM;
     }
     return 0;

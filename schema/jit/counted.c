@@ -43,7 +43,7 @@ static int is_counted(const struct emitter *m, uint32_t index, int *out_always)
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         const struct peet_direct_counted *const c = counted_of(m, index, o);
         any |= c != NULL;
-        *out_always |= c != NULL && c->always;
+        *out_always |= c && c->always;
     }
     return any;
 }
@@ -83,13 +83,13 @@ void peet__direct_count_from(struct emitter *m, uint32_t index, int waits)
         return;
     if (waits || !m->direct->table.whole_cycles)
         begin_here(e);
-    if (unreported == NULL)
+    if (!unreported)
         return;
     if (always)
         if_set(m, unreported, STUB_REPORT);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         const struct peet_direct_counted *const c = counted_of(m, index, o);
-        if (c != NULL)
+        if (c)
             if_set(m, always ? &c->sums->unsettled : &c->sums->stop, STUB_REPORT);
     }
 }
@@ -157,14 +157,14 @@ void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, int wait
     if (always)
         show(m, index, is_loop, waits);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        if (!always && counted_of(m, index, o) != NULL) {
+        if (!always && counted_of(m, index, o)) {
             struct stub *const c = if_set(m, &counted_of(m, index, o)->sums->stop, STUB_SHOW);
             c->index = index;
             c->probe = (uint8_t)is_loop;
             c->argument = (uint32_t)waits;
         }
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        if (counted_of(m, index, o) != NULL)
+        if (counted_of(m, index, o))
             add_up(m, counted_of(m, index, o), is_loop, time);
     constant(e, RAX, (uint64_t)(uintptr_t)&m->f->blocks[index]);
     store(e, RAX, RBX, RUN(previous));

@@ -21,7 +21,7 @@
 static void free_direct(struct peet_program *p)
 {
     for (unsigned k = 0; k < p->nfunctions; k++)
-        if (p->functions[k]->direct != NULL)
+        if (p->functions[k]->direct)
             free(p->functions[k]->direct->patchables);
 #ifdef __x86_64__
     peet__chunks_free(&p->direct->chunks);
@@ -36,7 +36,7 @@ static void free_direct(struct peet_program *p)
 int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
 {
     struct peet__direct *d = calloc(1, sizeof *d);
-    if (d == NULL)
+    if (!d)
         return PEET_ENOMEM;
     d->ops = ops;
     d->self = self;
@@ -68,7 +68,7 @@ void peet_program_direct_notes(struct peet_program *p, peet_decode_noted *fn, vo
 uint64_t peet__direct_notes(struct peet_direct_run *run)
 {
     struct peet__direct *const direct = peet__direct_of(run);
-    while (direct->noted != NULL && !peet__direct_defers(run) && run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
+    while (direct->noted && !peet__direct_defers(run) && run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
         const uint32_t nargs = PEET_RAW_NARGS(*run->at);
         const uint64_t *const behind = run->at + 1 + nargs;
         if (behind >= run->end) /* it may be one whose answer somebody waits for: these come last */
@@ -95,7 +95,7 @@ static int can_patch(struct emitter *m)
         return 1;
     const uint32_t n = compiled->cpatchables != 0 ? 2 * compiled->cpatchables : 64;
     struct peet__direct_patchable *const patchables = realloc(compiled->patchables, n * sizeof *patchables);
-    if (patchables == NULL)
+    if (!patchables)
         return 0;
     compiled->patchables = patchables;
     compiled->cpatchables = n;
@@ -294,9 +294,8 @@ static int is_small(int64_t x)
 static int can_loop(const struct peet__function *f, uint32_t index)
 {
     const struct peet__block *c = &f->code[index];
-    if (!c->recorded || !c->loop || c->strides == NULL || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) ||
-        !is_small(c->loop_step) || c->loop_step == INT32_MIN || c->loop_step == 0 ||
-        (c->nvalues != 0 && c->addresses == NULL))
+    if (!c->recorded || !c->loop || !c->strides || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) ||
+        !is_small(c->loop_step) || c->loop_step == INT32_MIN || c->loop_step == 0 || (c->nvalues != 0 && !c->addresses))
         return 0;
     for (uint32_t k = 0; k < c->nupdates; k++)
         if (!is_small((int64_t)c->steps[k].disp))
@@ -310,7 +309,7 @@ enum { MOST = 256 };
  * had */
 static int values_of(const struct peet__block *c, uint64_t values[MOST])
 {
-    if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
+    if (c->nvalues > MOST || (c->nvalues != 0 && !c->addresses))
         return -1;
     for (uint32_t k = 0; k < c->nvalues; k++)
         values[k] = c->addresses[k].disp;
@@ -369,9 +368,9 @@ static void fall(struct emitter *m, uint32_t index, unsigned too_late, int depth
     aim(e, late);
     aim(e, other);
     tail_is(m, (uint32_t)c->tail);
-    if (taken != NULL && can_patch(m))
+    if (taken && can_patch(m))
         patchable(m, taken, c->tail_taken);
-    else if (taken != NULL)
+    else if (taken)
         aim_at(e, taken, m->leave);
 }
 
@@ -416,7 +415,7 @@ static int can_go_round(const struct emitter *m, uint32_t index, const struct pe
     const uint32_t mask = peet__direct_watchers(m, index);
     if (d->nlooks == 0)
         return d->time <= INT32_MAX && (mask == 0 || peet__direct_can_see_iterations(m, index));
-    return m->direct->table.loop != NULL && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
+    return m->direct->table.loop && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
 }
 
 static void make_block(struct emitter *m, uint32_t index)
@@ -427,9 +426,9 @@ static void make_block(struct emitter *m, uint32_t index)
     struct requested *w, *pad = NULL;
     unsigned too_late;
     m->nrequested = 0;
-    if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) ||
+    if (!(w = ask(m, index)) || (c->loop && !can_go_round(m, index, &w->d)) ||
         (c->pad >= 0 &&
-            ((pad = ask(m, (uint32_t)c->pad)) == NULL || pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 ||
+            (!(pad = ask(m, (uint32_t)c->pad)) || pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 ||
                 peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
         return;
     begin = here(e);
@@ -490,16 +489,15 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
     enum { PATIENCE = 8 };
     struct peet__direct_function *compiled = peet__own(f, 1, sizeof *compiled);
     const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
-    if (compiled == NULL || table == NULL ||
-        (compiled->sync = peet__own(f, f->nsegments, sizeof *compiled->sync)) == NULL ||
-        (compiled->told = peet__own(f, f->nall, sizeof *compiled->told)) == NULL ||
-        (compiled->body = peet__own(f, f->nall, sizeof *compiled->body)) == NULL ||
-        (compiled->begin = peet__own(f, f->nall, sizeof *compiled->begin)) == NULL ||
-        (compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) == NULL ||
-        (compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) == NULL ||
-        (compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL ||
-        (compiled->asked = peet__own(f, f->nall, sizeof *compiled->asked)) == NULL ||
-        (compiled->sites = peet__own(f, f->nall, sizeof *compiled->sites)) == NULL)
+    if (!compiled || !table || !(compiled->sync = peet__own(f, f->nsegments, sizeof *compiled->sync)) ||
+        !(compiled->told = peet__own(f, f->nall, sizeof *compiled->told)) ||
+        !(compiled->body = peet__own(f, f->nall, sizeof *compiled->body)) ||
+        !(compiled->begin = peet__own(f, f->nall, sizeof *compiled->begin)) ||
+        !(compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) ||
+        !(compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) ||
+        !(compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) ||
+        !(compiled->asked = peet__own(f, f->nall, sizeof *compiled->asked)) ||
+        !(compiled->sites = peet__own(f, f->nall, sizeof *compiled->sites)))
         return NULL;
     compiled->table = table + f->nsegments;
     compiled->table[0] = f;
@@ -510,19 +508,19 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
 struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
 {
     enum { PREAMBLE_BYTES = 2048 };
-    struct peet__direct_function *const compiled = f->direct != NULL ? f->direct : new_function(direct, f);
+    struct peet__direct_function *const compiled = f->direct ? f->direct : new_function(direct, f);
     size_t room = PREAMBLE_BYTES;
     struct preamble pre;
     struct peet__chunk *c;
     struct emitter *m;
-    if (compiled == NULL)
+    if (!compiled)
         return NULL;
     for (uint32_t k = 0; k < f->nsegments; k++)
         if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k))
             room += most_bytes(f, k, direct->nobservers);
     c = peet__chunk_for(&direct->chunks, room);
-    m = c != NULL ? calloc(1, sizeof *m) : NULL;
-    if (m == NULL)
+    m = c ? calloc(1, sizeof *m) : NULL;
+    if (!m)
         return NULL;
     m->f = f;
     m->direct = direct;

@@ -29,7 +29,7 @@ struct peet__direct_counted_site {
 
 static inline struct peet_direct_counted *peet__direct_counted_of(const struct peet_direct_watch *w)
 {
-    return w != NULL ? w->counted : NULL;
+    return w ? w->counted : NULL;
 }
 
 /** The code of a function. */

@@ -13,7 +13,7 @@ enum { CHUNK_BYTES = 1 << 18 };
 static struct peet__chunk *chunk_new(size_t size)
 {
     struct peet__chunk *c = calloc(1, sizeof *c);
-    int fd = c != NULL ? memfd_create("peet-decoders", MFD_CLOEXEC) : -1;
+    int fd = c ? memfd_create("peet-decoders", MFD_CLOEXEC) : -1;
     if (fd < 0 || ftruncate(fd, (off_t)size) != 0)
         goto fail;
     c->size = size;
@@ -37,12 +37,12 @@ fail:
 struct peet__chunk *peet__chunk_for(struct peet__chunk **list, size_t room)
 {
     struct peet__chunk *c = *list;
-    if (c != NULL && c->size - c->used >= room)
+    if (c && c->size - c->used >= room)
         return c;
     if (room > (size_t)1 << 30)
         return NULL;
     c = chunk_new(room + PEET__CHUNK_BEGIN > CHUNK_BYTES ? room + PEET__CHUNK_BEGIN : CHUNK_BYTES);
-    if (c == NULL)
+    if (!c)
         return NULL;
     c->used = PEET__CHUNK_BEGIN;
     c->next = *list;
@@ -52,7 +52,7 @@ struct peet__chunk *peet__chunk_for(struct peet__chunk **list, size_t room)
 
 void peet__chunks_free(struct peet__chunk **list)
 {
-    for (struct peet__chunk *c = *list, *next; c != NULL; c = next) {
+    for (struct peet__chunk *c = *list, *next; c; c = next) {
         next = c->next;
         munmap(c->write, c->size);
         munmap(c->run, c->size);

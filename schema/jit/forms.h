@@ -115,8 +115,8 @@ static inline int can_have_code(const struct peet__function *f, uint32_t index)
 {
     const struct peet__block *c = &f->code[index];
     const uint32_t terms = PEET__SLOT + (c->recorded ? c->slot_words : 0);
-    if (c->loop || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) || (c->nvalues != 0 && c->addresses == NULL) ||
-        (c->nupdates != 0 && c->steps == NULL) || c->slot_words > 4096 || !within(c->addresses, c->nvalues, terms) ||
+    if (c->loop || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) || (c->nvalues != 0 && !c->addresses) ||
+        (c->nupdates != 0 && !c->steps) || c->slot_words > 4096 || !within(c->addresses, c->nvalues, terms) ||
         !within(c->steps, c->nupdates, terms))
         return 0;
     /* Updates happen at once: those whose old value is still wanted wait in a scratch register, of which there is one.

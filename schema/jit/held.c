@@ -43,19 +43,19 @@ struct peet__direct_held {
 int peet__direct_hold_init(struct peet__direct *d, unsigned n)
 {
     d->held = calloc(n, sizeof *d->held);
-    return d->held != NULL ? 0 : PEET_ENOMEM;
+    return d->held ? 0 : PEET_ENOMEM;
 }
 
 void peet__direct_hold_free(struct peet__direct *d)
 {
-    for (unsigned hw = 0; hw < d->nhws && d->held != NULL; hw++)
+    for (unsigned hw = 0; hw < d->nhws && d->held; hw++)
         free(d->held[hw].words);
     free(d->held);
 }
 
 void peet__direct_hold_begin(struct peet__direct *d, struct peet_direct_run *run)
 {
-    if (d->held == NULL) { /* nobody has said how many hardware contexts there are */
+    if (!d->held) { /* nobody has said how many hardware contexts there are */
         run->values = d->values;
         return;
     }
@@ -77,7 +77,7 @@ static void hold(struct peet__direct *d, const struct peet_direct_run *run, cons
     if (h->n + need > h->room) {
         const size_t room = 2 * h->room + need + 4096;
         uint64_t *const grown = realloc(h->words, room * sizeof *grown);
-        if (grown == NULL)
+        if (!grown)
             abort(); /* observers would be told something else */
         h->words = grown;
         h->room = room;
@@ -100,7 +100,7 @@ static void tell(struct peet__direct *d, struct peet_direct_run *run, const stru
         return;
     }
     for (uint32_t o = 0; o < d->nobservers; o++)
-        if ((e->observers >> o & 1) != 0 && d->observers[o].ops->marked != NULL)
+        if ((e->observers >> o & 1) != 0 && d->observers[o].ops->marked)
             d->observers[o].ops->marked(d->observers[o].self, run->hw, e->block, values);
 }
 
@@ -124,7 +124,7 @@ void peet__direct_tell_held(struct peet__direct *d, struct peet_direct_run *run,
 
 void peet__direct_commit_held(struct peet__direct *d, unsigned hw)
 {
-    if (d->held[hw].run != NULL)
+    if (d->held[hw].run)
         peet__direct_tell_held(d, d->held[hw].run, 1);
 }
 
@@ -159,7 +159,7 @@ static struct peet_direct_watch *const *watches_of(const struct peet__direct *d,
 
 static int is_watched(const struct peet_direct_watch *w)
 {
-    return w != NULL && w->counted == NULL;
+    return w && !w->counted;
 }
 
 static int holds(const struct peet_direct_guard *g, const uint64_t *values)
@@ -171,7 +171,7 @@ static int holds(const struct peet_direct_guard *g, const uint64_t *values)
 static int is_marked(const struct peet_direct_watch *w, const uint64_t *values)
 {
     for (uint32_t g = 0; w->marked && g < w->nguards; g++)
-        if (w->guards[g].marks != NULL &&
+        if (w->guards[g].marks &&
             w->guards[g].marks[(values[w->guards[g].value] - w->guards[g].marks_base) >> w->guards[g].marks_shift] != 0)
             return 1;
     return 0;
@@ -185,12 +185,12 @@ static int passes(const struct peet__direct *d, uint32_t o, struct peet_direct_w
     void *const self = d->observers[o].self;
     for (uint32_t g = 0; g < w->nguards; g++)
         if (!holds(&w->guards[g], values) &&
-            (ops->moved == NULL || ops->moved(self, block, w, g, values[w->guards[g].value]) != 0))
+            (!ops->moved || ops->moved(self, block, w, g, values[w->guards[g].value]) != 0))
             return 0;
     if (*w->taken < w->until)
         return 1;
     const struct peet_block_event event = {block, values, context, 1, NULL};
-    return ops->due != NULL && ops->due(self, &event, w) == 0;
+    return ops->due && ops->due(self, &event, w) == 0;
 }
 
 static int all_pass(const struct peet_direct_run *run, const struct peet__function *f, uint32_t index,
@@ -223,7 +223,7 @@ static void shown_instead(struct peet__direct *d, struct peet_direct_run *run, c
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_watch *const w = watches_of(d, f, index)[o];
         for (uint32_t g = 0; is_watched(w) && g < w->nguards; g++)
-            if (w->guards[g].tally != NULL)
+            if (w->guards[g].tally)
                 w->guards[g].tally[values[w->guards[g].value] & w->guards[g].tally_mask]--;
     }
 }
@@ -265,7 +265,7 @@ void peet__direct_passed(struct peet_direct_run *run, const struct peet__functio
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_watch *const w = watches_of(d, f, index)[o];
         for (uint32_t g = 0; is_watched(w) && g < w->nguards; g++)
-            if (w->guards[g].tally != NULL)
+            if (w->guards[g].tally)
                 w->guards[g].tally[values[w->guards[g].value] & w->guards[g].tally_mask]++;
     }
     if (how != PEET__DIRECT_SHOWN)
@@ -277,7 +277,7 @@ int peet__direct_refused(struct peet_direct_run *run, const struct peet_block *b
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__direct_held *const h = &d->held[run->hw];
     const struct peet__function *const f = peet__direct_function_of(run->blocks);
-    if (d->table.iterations != NULL) /* it is taken without code, and peet__direct_passes() sees to it */
+    if (d->table.iterations) /* it is taken without code, and peet__direct_passes() sees to it */
         return -1;
     if (h->refused == block && h->refused_taken == *peet__direct_taken(f->direct, block->index))
         return 0; /* another guard of the same execution */
@@ -309,7 +309,7 @@ static void tell_marked(const struct peet__direct *d, const struct peet_direct_r
     struct peet_direct_watch *const *watches, const struct peet_block *block, const uint64_t *values)
 {
     for (uint32_t o = 0; o < d->nobservers; o++)
-        if (is_watched(watches[o]) && watches[o]->marked && d->observers[o].ops->marked != NULL)
+        if (is_watched(watches[o]) && watches[o]->marked && d->observers[o].ops->marked)
             d->observers[o].ops->marked(d->observers[o].self, run->hw, block, values);
 }
 
@@ -342,7 +342,7 @@ static int other_and_hold(struct peet_direct_run *run, uint32_t id)
     }
     if (!d->tells)
         peet__direct_tell_held(d, run, 1);
-    else if (d->table.unreported != NULL && *d->table.unreported != 0)
+    else if (d->table.unreported && *d->table.unreported != 0)
         run->limit = 0; /* another observer sees the block before its reports, which may mark what comes next */
     return status;
 }
@@ -350,6 +350,6 @@ static int other_and_hold(struct peet_direct_run *run, uint32_t id)
 void peet__direct_hold_wrap(struct peet__direct *d)
 {
     d->held_other = d->table.other;
-    if (d->held_other != NULL)
+    if (d->held_other)
         d->table.other = other_and_hold;
 }

@@ -118,7 +118,7 @@ static void fall(struct emitter *m, uint32_t index, int depth)
     word32(&m->e, (uint32_t)c->tail);
     byte(&m->e, 0xe9); /* jmp leave */
     word32(&m->e, (uint32_t)(m->leave - (here(&m->e) + 4)));
-    if (taken != NULL) {
+    if (taken) {
         aim(&m->e, taken);
         go_on(m);
     }
@@ -172,7 +172,7 @@ static struct peet__chunk *chunk_for(struct peet_program *p, size_t room)
 {
     p->native_free = free_chunks;
     struct peet__chunk *c = peet__chunk_for(&p->native_chunks, room + CODE_AT);
-    if (c == NULL || c->used != PEET__CHUNK_BEGIN)
+    if (!c || c->used != PEET__CHUNK_BEGIN)
         return c;
     /* enter: mov r9, rdi; mov rdi, rsi; mov r8, rdx; mov rax, rcx; mov rsi, [r9]; mov rdx, [r9 + 8]; mov rcx, [r9 +
      * 16]; movups xmm0, [r9 + 56]; jmp rax */
@@ -196,14 +196,14 @@ const struct peet__native *peet__native_make(struct peet_program *p, struct peet
     struct peet__native *n = peet__own(f, 1, sizeof *n);
     size_t room = 0;
     struct peet__chunk *c;
-    if (n == NULL || (n->blocks = peet__own(f, f->nsegments, sizeof *n->blocks)) == NULL ||
-        (n->sync = peet__own(f, f->nsegments, sizeof *n->sync)) == NULL)
+    if (!n || !(n->blocks = peet__own(f, f->nsegments, sizeof *n->blocks)) ||
+        !(n->sync = peet__own(f, f->nsegments, sizeof *n->sync)))
         return NULL;
     for (uint32_t k = 0; k < f->nsegments; k++)
         if (f->code[k].plain && can_have_code(f, k))
             room += most_bytes(f, k);
     c = room < (size_t)1 << 30 ? chunk_for(p, room) : NULL;
-    if (c == NULL)
+    if (!c)
         return NULL;
     n->enter = (peet__native_enter *)(uintptr_t)(c->run + ENTER_AT);
     n->leave = c->run + LEAVE_AT;

@@ -47,7 +47,7 @@ static void call_out(struct peet__emit *e, size_t function, const void *address)
     store(e, R15, RBX, RUN(stamp));
     store(e, RDI, RBX, RUN(last));
     CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
-    if (address != NULL) {
+    if (address) {
         constant(e, RAX, (uint64_t)(uintptr_t)address);
         CODE(e, "\xff\xd0"); /* call rax */
     } else {
@@ -184,12 +184,12 @@ static size_t write_show(struct peet__emit *e, const struct peet__direct *direct
     const size_t show = write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1);
     const size_t begin = (size_t)(e->at - e->write);
     const struct peet_direct_table *const t = &direct->table;
-    if (direct->nobservers != 1 || direct->observers[0].ops->shown_alone == NULL)
+    if (direct->nobservers != 1 || !direct->observers[0].ops->shown_alone)
         return show;
     load(e, RAX, RBX, RUN(alone));
     CODE(e, "\x48\x85\xc0"); /* test rax, rax */
     jump_if(e, IF_EQUAL, e->run + show);
-    if (t->unreported != NULL) {
+    if (t->unreported) {
         constant(e, RCX, (uint64_t)(uintptr_t)t->unreported);
         CODE(e, "\x83\x39\x00"); /* cmp dword [rcx], 0 */
         jump_if(e, IF_NOT, e->run + show);

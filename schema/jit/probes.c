@@ -178,11 +178,11 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
     for (uint32_t k = d->nlooks; k-- > 0;) {
         const struct peet__address a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
-        if (d->looks[k].cuts == NULL)
+        if (!d->looks[k].cuts)
             check_straddling(m, requested, &a, d->looks[k].span, tail);
         if (k == 1)
             CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
-        if (k > 1 || d->looks[k].cuts != NULL)
+        if (k > 1 || d->looks[k].cuts)
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
@@ -190,7 +190,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
         uint8_t *missing;
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        if (d->looks[k].cuts != NULL) {
+        if (d->looks[k].cuts) {
             uint8_t *straddling[3];
             peet__direct_probe_straddling(m, reg, &d->looks[k], k, straddling);
             for (unsigned i = 0; i < 3; i++)
@@ -210,7 +210,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
         struct stub *const miss = add_stub(m, missing, requested, -1, STUB_MISS);
         miss->back = e->at;
         miss->probe = (uint8_t)k;
-        if (backs != NULL)
+        if (backs)
             backs[k] = here(e);
         note(m, w, k);
     }
@@ -221,7 +221,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
         return;
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
-        if (d->looks[k].cuts != NULL) {
+        if (d->looks[k].cuts) {
             peet__direct_use_straddling(e, k, 0);
             continue;
         }
@@ -241,7 +241,7 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         peet__direct_see_line(m, c->span);
         jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
     }
-    if (w->other != NULL) {
+    if (w->other) {
         jump(e, w->other);
         return;
     }
@@ -258,7 +258,7 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         constant(e, RAX, (uint64_t)(uintptr_t)&m->compiled->watches[w->index * m->direct->nobservers]);
         store(e, RAX, RBX, RUN(missing));
     }
-    if (is_long && m->direct->ops->cut != NULL && !m->direct->table.logged)
+    if (is_long && m->direct->ops->cut && !m->direct->table.logged)
         cut = peet__direct_call_straddle(m, w);
     if (m->direct->table.logged) {
         CODE(e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
@@ -269,7 +269,7 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
     word32(e, m->f->blocks[w->index].id);
     call(e, m->other);
     could_not = jump_ahead(e, IF_NOT);
-    if (cut != NULL)
+    if (cut)
         aim(e, cut);
     const uint8_t *const taken = here(e);
     add_constant(e, R15, w->stamps);
@@ -321,8 +321,7 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;
-    if (d->ops->often == NULL || index >= f->nall ||
-        (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
+    if (!d->ops->often || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
         return 0;
     peet__direct_trees_settle(d);
     if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) ||
@@ -331,7 +330,7 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
     const uint32_t n = ++f->direct->cut;
     if ((n & (n - 1)) != 0) /* less and less often: what waits is said with what comes next */
         return 0;
-    if (peet__direct_make(d, f) != NULL) /* else the old code does it; and it does until it is left */
+    if (peet__direct_make(d, f)) /* else the old code does it; and it does until it is left */
         memset(d->sync, 0, sizeof d->sync);
     return 0;
 }

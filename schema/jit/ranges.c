@@ -70,7 +70,7 @@ static int hit(struct peet_direct_run *run, const struct peet__direct_range *r, 
 /* Is it shown to those who look on?  One alone is asked: what it has counted it must not be shown. */
 static int must_show(const struct peet__direct *d, const struct peet__direct_range *r, uint64_t elements)
 {
-    if (d->nobservers != 1 || d->observers[0].ops->range == NULL)
+    if (d->nobservers != 1 || !d->observers[0].ops->range)
         return d->nobservers != 0;
     return d->observers[0].ops->range(d->observers[0].self, r->block, (uint64_t)(r->reads + r->writes) * elements) != 0;
 }
@@ -139,7 +139,7 @@ void peet__direct_range_known(struct peet__direct *direct, unsigned what, const 
 {
     enum { A_DESTINATION = 1, A_SOURCE = 2 };
     uint64_t values[8];
-    if (direct->table.range == NULL || what >= PEET__DIRECT_RANGES || block->ninsns != INSTRUCTIONS)
+    if (!direct->table.range || what >= PEET__DIRECT_RANGES || block->ninsns != INSTRUCTIONS)
         return;
     struct peet__direct_range *const r = &direct->ranges[what];
     peet_synthetic_values(what, A_DESTINATION, A_SOURCE, 8, values);
@@ -168,7 +168,7 @@ void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_exec
         if (r->times == 0)
             continue;
         for (uint32_t o = 0; r->counted != 0 && o < direct->nobservers; o++)
-            if (direct->observers[o].ops->executed != NULL)
+            if (direct->observers[o].ops->executed)
                 direct->observers[o].ops->executed(direct->observers[o].self, r->block, r->counted);
         fn(arg, r->block, r->times, r->reads * r->elements, r->writes * r->elements);
         r->times = r->elements = r->counted = 0;

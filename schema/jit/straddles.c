@@ -56,7 +56,7 @@ static void emit_straddle_costs(struct peet__emit *e, const struct peet__direct 
 {
     for (uint32_t o = 0; d->table.whole_cycles && cut->time != 0 && o < d->nobservers; o++) {
         struct peet_direct_counted *const c = peet__direct_counted_by(d, f, index, o);
-        if (c == NULL)
+        if (!c)
             continue;
         constant(e, RAX, (uint64_t)(uintptr_t)&c->cycles);
         add_to_memory(e, RAX, 0, (int32_t)(cut->time >> d->table.clock_shift));
@@ -70,7 +70,7 @@ static void emit_straddle_costs(struct peet__emit *e, const struct peet__direct 
         aim(e, before);
     }
     add_constant(e, R15, cut->stamps);
-    if (cut->taken != NULL) {
+    if (cut->taken) {
         constant(e, RAX, (uint64_t)(uintptr_t)cut->taken);
         CODE(e, "\x48\xff\x00"); /* inc qword [rax] */
     }
@@ -86,8 +86,8 @@ static const uint8_t *emit_straddle(struct peet__direct *d, const uint8_t *miss,
         uint8_t *missing, *back;
     } lines[2 * PEET_DIRECT_LOOKS];
     struct peet__chunk *const c = peet__chunk_for(&d->chunks, STRADDLE_BYTES + (size_t)cut->nlines * LINE_BYTES);
-    struct emitter *const m = c != NULL ? calloc(1, sizeof *m) : NULL;
-    if (m == NULL)
+    struct emitter *const m = c ? calloc(1, sizeof *m) : NULL;
+    if (!m)
         return NULL;
     struct peet__emit *const e = &m->e;
     m->direct = d;
@@ -123,7 +123,7 @@ static struct peet__direct_straddle *place_of(struct peet__direct_straddles *str
 {
     struct peet__direct_straddle *at =
         &straddles->straddles[name * PEET__STRADDLES_FACTOR >> (64 - PEET__STRADDLES_BITS)];
-    while (at->to != NULL && at->name != name)
+    while (at->to && at->name != name)
         at++;
     return at;
 }
@@ -139,17 +139,16 @@ int peet__direct_learn_straddle(struct peet_direct_run *run, uint32_t block_id)
     struct peet__direct_straddles *straddles = (struct peet__direct_straddles *)(uintptr_t)*slot;
     struct peet_direct_cut cut;
     struct peet__direct_straddle *place;
-    if ((straddles != NULL && straddles->n == PEET__STRADDLES_MOST) ||
-        d->ops->cut(d->self, &f->blocks[index], &cut) != 0)
+    if ((straddles && straddles->n == PEET__STRADDLES_MOST) || d->ops->cut(d->self, &f->blocks[index], &cut) != 0)
         return 0;
-    if (straddles == NULL && /* even if all of them had to go after the last place, there is one more */
-        (straddles = peet__own(f, 1,
-             sizeof *straddles +
-                 ((1u << PEET__STRADDLES_BITS) + PEET__STRADDLES_MOST + 1) * sizeof *straddles->straddles)) == NULL)
+    if (!straddles && /* even if all of them had to go after the last place, there is one more */
+        !(straddles = peet__own(f, 1,
+              sizeof *straddles +
+                  ((1u << PEET__STRADDLES_BITS) + PEET__STRADDLES_MOST + 1) * sizeof *straddles->straddles)))
         return 0;
     straddles->names = cut.names;
     place = place_of(straddles, cut.name);
-    if (place->to == NULL && (place->to = emit_straddle(d, f->direct->miss, f, index, &cut)) != NULL) {
+    if (!place->to && (place->to = emit_straddle(d, f->direct->miss, f, index, &cut)) != NULL) {
         place->name = cut.name;
         straddles->n++;
     }

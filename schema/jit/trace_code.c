@@ -139,7 +139,7 @@ static int one_more(struct trace_emitter *p, void **array, uint32_t *size, uint3
         return 1;
     const uint32_t n = *size != 0 ? 2 * *size : 64;
     void *const more = realloc(*array, n * bytes);
-    if (more == NULL) {
+    if (!more) {
         p->failed = 1;
         return 0;
     }
@@ -176,11 +176,11 @@ static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__fun
     struct peet__emit *const e = &p->m.e;
     for (uint32_t k = d->nlooks; k-- > 0;) {
         compute(e, registers, &begins[k]);
-        if (d->looks[k].cuts == NULL)
+        if (!d->looks[k].cuts)
             check_straddling(p, node, &begins[k], d->looks[k].span);
         if (k == 1)
             CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
-        if (k > 1 || d->looks[k].cuts != NULL)
+        if (k > 1 || d->looks[k].cuts)
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
@@ -189,7 +189,7 @@ static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__fun
         uint8_t *straddling[3];
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        if (probe->cuts != NULL) {
+        if (probe->cuts) {
             peet__direct_probe_straddling(&p->m, reg, probe, k, straddling);
             for (unsigned i = 0; i < 3; i++)
                 thread(p, straddling[i], node);
@@ -208,7 +208,7 @@ static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__fun
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
         const struct peet_direct_look *const probe = &d->looks[k];
-        if (probe->cuts != NULL) {
+        if (probe->cuts) {
             peet__direct_use_straddling(e, k, stamps);
             continue;
         }
@@ -222,7 +222,7 @@ static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__fun
 int peet__trace_can_count(const struct peet__direct *direct)
 {
     for (uint32_t o = 0; o < direct->nobservers; o++)
-        if (direct->observers[o].ops->moved != NULL || direct->observers[o].ops->due != NULL)
+        if (direct->observers[o].ops->moved || direct->observers[o].ops->due)
             return 0;
     return direct->nobservers == 0 || direct->table.whole_cycles;
 }
@@ -231,14 +231,14 @@ int peet__trace_can_count(const struct peet__direct *direct)
 static int add_counted(const struct trace_emitter *p, struct node *n, const struct peet__function *f, uint32_t index)
 {
     const struct peet__direct *const d = p->m.direct;
-    if (d->nobservers != 0 && (f->direct == NULL || !f->direct->asked[index]))
+    if (d->nobservers != 0 && (!f->direct || !f->direct->asked[index]))
         return -1;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_watch *const w = f->direct->watches[(size_t)index * d->nobservers + o];
         const struct peet_direct_counted *const c = peet__direct_counted_of(w);
-        if (w != NULL && (c == NULL || c->always || c->stops))
+        if (w && (!c || c->always || c->stops))
             return -1;
-        for (uint32_t k = 0; c != NULL && k < PEET_DIRECT_SUMS; k++)
+        for (uint32_t k = 0; c && k < PEET_DIRECT_SUMS; k++)
             if ((n->sums[o][k] += c->adds[k]) > INT32_MAX)
                 return -1;
     }
@@ -261,7 +261,7 @@ static void count_for_observers(struct trace_emitter *p, uint32_t number)
     const struct peet__direct *const d = p->m.direct;
     const struct node *const n = &p->nodes[number];
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        if (d->observers[o].sums == NULL)
+        if (!d->observers[o].sums)
             continue;
         constant(e, RAX, (uint64_t)(uintptr_t)d->observers[o].sums);
         for (uint32_t k = 0; k < PEET_DIRECT_SUMS; k++)
@@ -280,7 +280,7 @@ static void unless_to_be_shown(struct trace_emitter *p)
     struct peet__emit *const e = &p->m.e;
     const struct peet__direct *const d = p->m.direct;
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        if (d->observers[o].sums == NULL)
+        if (!d->observers[o].sums)
             continue;
         constant(e, RAX, (uint64_t)(uintptr_t)&d->observers[o].sums->stop);
         CODE(e, "\x83\x38\x00"); /* cmp dword [rax], 0 */
@@ -310,7 +310,7 @@ static int happen(struct trace_emitter *p, uint32_t before, struct node *n, stru
     }
     if (emit_tree)
         emit_probes(p, before, f, &d, begins, n->stamps, index,
-            counted->nblocks == 0 && index == n->index && !n->again && !d.whole && f->direct->back[index] != NULL);
+            counted->nblocks == 0 && index == n->index && !n->again && !d.whole && f->direct->back[index]);
     memcpy(forms, n->regs, sizeof forms);
     for (uint32_t k = 0; k < c->nupdates; k++)
         if (c->updates[k].reg >= REGISTERS || on_trace(n, &c->steps[k], &forms[c->updates[k].reg]) != 0)
@@ -358,8 +358,8 @@ int peet__trace_step(struct trace_emitter *p, uint32_t number, int emit_tree)
     }
     if (n->again)
         return 0;
-    if (!c->recorded || !c->plain || f->direct == NULL || f->direct->body[n->index] == NULL ||
-        f->direct->behind[n->index] == NULL || happen(p, parent, n, counted, n->index, emit_tree) != 0)
+    if (!c->recorded || !c->plain || !f->direct || !f->direct->body[n->index] || !f->direct->behind[n->index] ||
+        happen(p, parent, n, counted, n->index, emit_tree) != 0)
         return -1;
     n->words += 1 + c->slot_words;
     return n->words > MOST_WORDS ? -1 : 0;
@@ -437,7 +437,7 @@ static void emit_exits(struct trace_emitter *p, uint32_t number)
             }
             emit_exits(p, k);
         }
-        if (next != NULL)
+        if (next)
             aim(e, next);
     }
     aim_thread(p, n);
@@ -575,7 +575,7 @@ void peet__trace_emit(struct trace_emitter *p)
     struct peet__emit *const e = &p->m.e;
     struct peet__chunk *const chunk = peet__chunk_for(&direct->chunks, most_bytes(p));
     const uint8_t *begin;
-    if (chunk == NULL)
+    if (!chunk)
         return;
     for (uint32_t k = 1; k < p->nnodes; k++)
         if (!is_near(p->nodes[k].function->direct, chunk))

@@ -52,7 +52,7 @@ static void expand(struct trace_emitter *p, uint32_t number)
         const uint32_t i = k; /* after sample k - 1 */
         uint32_t q = 0;
         next = p->samples[k - 1].next;
-        if (i >= p->nsamples || p->samples[i].function == NULL || p->samples[i].on_trace == BEGINS)
+        if (i >= p->nsamples || !p->samples[i].function || p->samples[i].on_trace == BEGINS)
             continue;
         for (; q < nkinds; q++)
             if (p->samples[kinds[q].like].word == p->samples[i].word &&
@@ -154,12 +154,12 @@ static uint32_t find_heads(const struct trace_emitter *p, uint32_t *counts, cons
     const uint32_t least = p->nsamples / 128 + 1;
     uint32_t n = 0, most = UINT32_MAX;
     for (uint32_t i = 0; i < p->nsamples; i++)
-        if (p->samples[i].function != NULL && !p->samples[i].on_trace)
+        if (p->samples[i].function && !p->samples[i].on_trace)
             counts[id_of(&p->samples[i])]++;
     for (; n < CANDIDATES; n++) { /* the next one is met less than this one by a fifth */
         uint32_t found = 0;
         for (uint32_t i = 0; i < p->nsamples; i++)
-            if (p->samples[i].function != NULL && counts[id_of(&p->samples[i])] > found &&
+            if (p->samples[i].function && counts[id_of(&p->samples[i])] > found &&
                 counts[id_of(&p->samples[i])] < most && !p->samples[i].on_trace) {
                 found = counts[id_of(&p->samples[i])];
                 out[n] = &p->samples[i];
@@ -169,7 +169,7 @@ static uint32_t find_heads(const struct trace_emitter *p, uint32_t *counts, cons
         most = found - found / 5;
     }
     for (uint32_t i = 0; i < p->nsamples; i++)
-        if (p->samples[i].function != NULL)
+        if (p->samples[i].function)
             counts[id_of(&p->samples[i])] = 0;
     return n;
 }
@@ -185,7 +185,7 @@ static void serialize(void)
 static void give_up(struct peet__direct *direct)
 {
     peet__direct_trees_settle(direct);
-    for (struct peet__trace_tree *tree = direct->trees; tree != NULL; tree = tree->next) {
+    for (struct peet__trace_tree *tree = direct->trees; tree; tree = tree->next) {
         struct peet__direct_function *const compiled = tree->nodes[1].blocks[0].function->direct;
         const uint32_t index = tree->nodes[1].blocks[0].index;
         if (tree->taken < SURE || tree->given_up ||
@@ -201,7 +201,7 @@ static void give_up(struct peet__direct *direct)
 
 static int was_given_up(const struct peet__direct *direct, const struct peet__sample *head)
 {
-    for (const struct peet__trace_tree *tree = direct->trees; tree != NULL; tree = tree->next)
+    for (const struct peet__trace_tree *tree = direct->trees; tree; tree = tree->next)
         if (tree->given_up && tree->nodes[1].blocks[0].function == head->function &&
             tree->nodes[1].blocks[0].index == head->index)
             return 1;
@@ -215,7 +215,7 @@ static int make_trees(struct peet__direct *direct, uint32_t nblocks)
     struct trace_emitter *const p = calloc(1, sizeof *p);
     uint32_t *const counts = calloc(nblocks, sizeof *counts);
     const struct peet__sample *heads[CANDIDATES];
-    if (p != NULL && counts != NULL) {
+    if (p && counts) {
         p->m.direct = direct;
         p->samples = direct->samples;
         p->nsamples = direct->nsamples;
@@ -223,8 +223,7 @@ static int make_trees(struct peet__direct *direct, uint32_t nblocks)
             const uint32_t n = find_heads(p, counts, heads);
             const struct peet__sample *best = NULL;
             int64_t most = 0;
-            if (n == 0 ||
-                (p->tree == NULL && (p->tree = calloc(1, sizeof *p->tree + NODES * sizeof p->tree->nodes[0])) == NULL))
+            if (n == 0 || (!p->tree && !(p->tree = calloc(1, sizeof *p->tree + NODES * sizeof p->tree->nodes[0]))))
                 break;
             for (uint32_t j = 0; j < n; j++) {
                 const int64_t gain = was_given_up(direct, heads[j]) ? 0 : grow_tree(p, heads[j]);
@@ -233,16 +232,16 @@ static int make_trees(struct peet__direct *direct, uint32_t nblocks)
                     best = heads[j];
                 }
             }
-            if (best != NULL) {
+            if (best) {
                 grow_tree(p, best);
                 mark_trace(p);
                 peet__trace_emit(p);
                 any = 1;
             }
             for (uint32_t i = 0; i < p->nsamples; i++) /* done with, one way or the other */
-                for (uint32_t j = 0; p->samples[i].function != NULL && j < n; j++)
-                    if (best != NULL ? id_of(&p->samples[i]) == id_of(best) : id_of(&p->samples[i]) == id_of(heads[j]))
-                        p->samples[i].on_trace = best != NULL ? BEGINS : 1;
+                for (uint32_t j = 0; p->samples[i].function && j < n; j++)
+                    if (best ? id_of(&p->samples[i]) == id_of(best) : id_of(&p->samples[i]) == id_of(heads[j]))
+                        p->samples[i].on_trace = best ? BEGINS : 1;
         }
         serialize();
         free(p->tree);
@@ -266,7 +265,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
     struct peet__direct *const direct = program->direct;
     uint32_t index;
     if (!peet__trace_can_count(direct) ||
-        (direct->pause == 0 && (direct->samples = malloc(SAMPLES * sizeof *direct->samples)) == NULL)) {
+        (direct->pause == 0 && !(direct->samples = malloc(SAMPLES * sizeof *direct->samples)))) {
         direct->rest = UINT32_MAX;
         return;
     }
@@ -283,7 +282,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
         const uint64_t word = *at++;
         if (PEET_RAW_IS_PLAIN(word)) {
             index = PEET_RAW_INDEX(word);
-            if (f == NULL || index >= f->nsegments)
+            if (!f || index >= f->nsegments)
                 break;
         } else if (PEET_RAW_IS_ABSTRACT(word)) {
             if (PEET_RAW_NARGS(word) > (uint64_t)(end - at))
@@ -297,7 +296,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
         if (f->code[index].slot_words > (uint64_t)(end - at))
             break;
         at += f->code[index].slot_words;
-        if (f->code[index].loop || f->direct == NULL)
+        if (f->code[index].loop || !f->direct)
             add_sample(direct, NULL, 0, 0);
         else
             add_sample(direct, f, index, word);
@@ -323,7 +322,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
 void peet__direct_trees_settle(struct peet__direct *direct)
 {
 #ifdef __x86_64__
-    for (struct peet__trace_tree *tree = direct->trees; tree != NULL; tree = tree->next)
+    for (struct peet__trace_tree *tree = direct->trees; tree; tree = tree->next)
         for (uint32_t k = tree->nnodes; k-- > 1;) {
             struct counted *const n = &tree->nodes[k];
             if (n->left == 0)
@@ -343,7 +342,7 @@ void peet__direct_trees_settle(struct peet__direct *direct)
 void peet__direct_trees_free(struct peet__direct *direct)
 {
 #ifdef __x86_64__
-    for (struct peet__trace_tree *tree = direct->trees, *next; tree != NULL; tree = next) {
+    for (struct peet__trace_tree *tree = direct->trees, *next; tree; tree = next) {
         next = tree->next;
         free(tree);
     }

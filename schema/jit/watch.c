@@ -11,7 +11,7 @@
 /* Does an observer compare something, or may it want to see the execution come as an event? */
 static int is_watched(const struct peet_direct_watch *w)
 {
-    return w != NULL && w->counted == NULL;
+    return w && !w->counted;
 }
 
 uint32_t peet__direct_watchers_of(const struct peet__direct *d, const struct peet__direct_function *compiled,
@@ -31,7 +31,7 @@ static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t iter
     const uint64_t began = run->began = run->time;
     if (d->loop(run, id, iterations, strides) != 0)
         return -1;
-    if (block == NULL)
+    if (!block)
         return 0;
     /* such iterations are not among those that `taken` of a watch says */
     peet__direct_function_of(run->blocks)->direct->told[block->index] -= iterations;
@@ -47,9 +47,9 @@ static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t iter
 int peet_program_add_observer(struct peet_program *p, const struct peet_direct_observer *ops, void *self)
 {
     struct peet__direct *const d = p->direct;
-    if (d == NULL || d->nobservers == PEET__DIRECT_OBSERVERS)
+    if (!d || d->nobservers == PEET__DIRECT_OBSERVERS)
         return PEET_ELIMIT;
-    if (d->nobservers == 0 && d->table.loop != NULL) {
+    if (d->nobservers == 0 && d->table.loop) {
         d->loop = d->table.loop;
         d->table.loop = loop_and_show;
     }
@@ -64,7 +64,7 @@ static void tell_cycles(const struct peet__direct *d, const struct peet__functio
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_counted *const c =
             peet__direct_counted_of(f->direct->watches[(size_t)index * d->nobservers + o]);
-        if (c != NULL)
+        if (c)
             c->cycles += times * c->each;
     }
 }
@@ -72,23 +72,23 @@ static void tell_cycles(const struct peet__direct *d, const struct peet__functio
 void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
 {
     struct peet__direct *const d = p->direct;
-    if (d != NULL)
+    if (d)
         peet__direct_trees_settle(d);
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
-        for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
+        for (uint32_t k = 0; f->direct && k < f->nall; k++) {
             const uint64_t taken = *peet__direct_taken(f->direct, k), times = taken - f->direct->told[k];
             if (times == 0)
                 continue;
             f->direct->told[k] = taken;
             tell_cycles(d, f, k, times);
             for (uint32_t o = 0; o < d->nobservers; o++)
-                if (d->observers[o].ops->executed != NULL && !is_watched(f->direct->watches[k * d->nobservers + o]))
+                if (d->observers[o].ops->executed && !is_watched(f->direct->watches[k * d->nobservers + o]))
                     d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
             fn(arg, &f->blocks[k], times, 0, 0);
         }
     }
-    if (d != NULL)
+    if (d)
         peet__direct_ranges_executed(d, fn, arg);
 }
 
@@ -103,7 +103,7 @@ static struct peet_direct_watch **watches_of(const struct emitter *m, uint32_t i
 static struct peet__direct_site *new_site(const struct emitter *m, uint32_t index, uint32_t observer, uint32_t guard)
 {
     struct peet__direct_site *const site = peet__own(m->f, 1, sizeof *site);
-    if (site != NULL)
+    if (site)
         *site = (struct peet__direct_site){m->direct->observers[observer].ops, m->direct->observers[observer].self,
             &m->f->blocks[index], watches_of(m, index)[observer], guard};
     return site;
@@ -119,7 +119,7 @@ static void ask_if(struct emitter *m, unsigned condition, const struct requested
         m->f->blocks[w->index].nvalues <= PEET__DIRECT_VALUES;
     struct peet__direct_site *site = can ? new_site(m, w->index, observer, guard) : NULL;
     struct stub *c;
-    if (site == NULL) {
+    if (!site) {
         unless(m, condition, tail);
         return;
     }
@@ -147,7 +147,7 @@ void peet__direct_store_values(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const code = &m->f->code[w->index];
-    if (w->values == NULL) {
+    if (!w->values) {
         CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over it */
         uint8_t *const over = e->at;
         w->values = here(e);
@@ -215,7 +215,7 @@ static void see_marks_of(struct emitter *m, const struct requested *w, uint32_t 
     const struct peet_direct_watch *const watch = watches_of(m, w->index)[observer];
     const struct peet__direct_site *const site = new_site(m, w->index, observer, PEET__DIRECT_NO_GUARD);
     const uint32_t first = m->nstubs;
-    if (site == NULL)
+    if (!site)
         abort(); /* it would not be told */
     constant(e, RSI, (uint64_t)(uintptr_t)watch);
     for (uint32_t g = 0; g < watch->nguards; g++) {
@@ -238,7 +238,7 @@ void peet__direct_see_marks(struct emitter *m, const struct requested *w)
 {
     struct peet_direct_watch **const watches = watches_of(m, w->index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        if (is_watched(watches[o]) && watches[o]->marked && m->direct->observers[o].ops->marked != NULL)
+        if (is_watched(watches[o]) && watches[o]->marked && m->direct->observers[o].ops->marked)
             see_marks_of(m, w, o);
 }
 
@@ -272,7 +272,7 @@ void peet__direct_tally(struct emitter *m, uint32_t index)
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         for (uint32_t g = 0; is_watched(watches[o]) && g < watches[o]->nguards; g++) {
             const struct peet_direct_guard *const guard = &watches[o]->guards[g];
-            if (guard->tally == NULL)
+            if (!guard->tally)
                 continue;
             compute(e, registers, &m->f->code[index].addresses[guard->value]);
             byte(e, 0x25); /* and eax, imm32 */
@@ -285,9 +285,9 @@ void peet__direct_tally(struct emitter *m, uint32_t index)
 /* Executions of a block are counted for an observer.  Returns: 0, or -1: they cannot be */
 static int begin_to_count(struct peet__direct *d, uint32_t o, const struct peet_direct_watch *w)
 {
-    if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
+    if (!d->observers[o].ops->shown || !d->ops->clock || w->nguards != 0)
         return -1;
-    if (d->observers[o].sums == NULL) { /* nothing has been counted so far */
+    if (!d->observers[o].sums) { /* nothing has been counted so far */
         d->observers[o].sums = w->counted->sums;
         memset(w->counted->sums->of, 0, sizeof w->counted->sums->of);
         w->counted->sums->stop = 1;
@@ -302,19 +302,19 @@ int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_funct
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_watch *w = NULL;
         if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 ||
-            (w != NULL && w->nguards > PEET_DIRECT_GUARDS))
+            (w && w->nguards > PEET_DIRECT_GUARDS))
             return -1;
-        for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
+        for (uint32_t g = 0; w && g < w->nguards; g++)
             if (w->guards[g].value >= block->nvalues)
                 return -1;
         if (is_watched(w) && d->holds && block->nvalues > PEET__DIRECT_VALUES)
             return -1;
-        if (w != NULL && w->counted != NULL) {
+        if (w && w->counted) {
             if (begin_to_count(d, o, w) != 0)
                 return -1;
             peet__direct_when_shown(w->counted, block, f->trace);
             w->counted->each = d->table.whole_cycles ? time >> d->table.clock_shift : 0;
-        } else if (w != NULL) {
+        } else if (w) {
             w->taken = peet__direct_taken(compiled, index);
         }
         compiled->watches[(size_t)index * d->nobservers + o] = w;
@@ -329,8 +329,8 @@ void peet__direct_ask_of_range(struct peet__direct *d, struct peet__direct_range
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_watch **const w = &r->watches[o];
         const struct peet_direct_observer *const ops = d->observers[o].ops;
-        if (ops->shown == NULL || ops->watch(d->observers[o].self, r->block, values, w) != 0 ||
-            peet__direct_counted_of(*w) == NULL || begin_to_count(d, o, *w) != 0)
+        if (!ops->shown || ops->watch(d->observers[o].self, r->block, values, w) != 0 || !peet__direct_counted_of(*w) ||
+            begin_to_count(d, o, *w) != 0)
             return;
         (*w)->counted->always = (*w)->counted->stops = 1; /* its function is called, and returns */
         (*w)->counted->each = 0;                          /* that depends on the elements */
@@ -369,11 +369,11 @@ void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_
     const struct peet__direct *const d = p->direct;
     struct peet__direct_function *const compiled = f->direct;
     int over = 0;
-    if (compiled == NULL || index >= f->nall)
+    if (!compiled || index >= f->nall)
         return;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_watch *w = compiled->watches[(size_t)index * d->nobservers + o];
-        over |= w != NULL && w->over;
+        over |= w && w->over;
     }
     if (!over || ++compiled->stale < compiled->patience)
         return;

@@ -48,7 +48,7 @@ static void make_short(struct peet__block *c, struct peet__address *addresses, s
 static void make_groups(const struct peet__block *c, struct peet_ref *refs, uint32_t nrefs)
 {
     uint32_t names = 0;
-    for (uint32_t i = 0; c->addresses != NULL && i < nrefs && names < UINT8_MAX; i++) {
+    for (uint32_t i = 0; c->addresses && i < nrefs && names < UINT8_MAX; i++) {
         const struct peet__address *a = &c->addresses[refs[i].value];
         for (uint32_t k = i + 1; k < nrefs && k < i + 64; k++) {
             const struct peet__address *f = &c->addresses[refs[k].value];
@@ -65,7 +65,7 @@ static void make_groups(const struct peet__block *c, struct peet_ref *refs, uint
 static void make_strides(struct peet__block *c, int64_t *strides)
 {
     int64_t step[PEET__SLOT] = {0};
-    if (!c->loop || c->addresses == NULL || c->steps == NULL)
+    if (!c->loop || !c->addresses || !c->steps)
         return;
     for (uint32_t n = 0; n < c->nupdates; n++) {
         const struct peet__address *f = &c->steps[n];
@@ -157,9 +157,8 @@ static int own_parts(struct reader *r, uint32_t npad_insns, struct parts *out)
     out->regs = peet__own(f, r->nregs, 1);
     f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
     f->code = peet__own(f, f->nall, sizeof *f->code);
-    if (out->addresses == NULL || out->steps == NULL || out->strides == NULL || out->insns == NULL ||
-        out->refs == NULL || out->values == NULL || out->updates == NULL || out->regs == NULL || f->blocks == NULL ||
-        f->code == NULL)
+    if (!out->addresses || !out->steps || !out->strides || !out->insns || !out->refs || !out->values || !out->updates ||
+        !out->regs || !f->blocks || !f->code)
         return 0;
 #define COPY(to, from, n) \
     if ((n) != 0) \

@@ -75,7 +75,7 @@ struct in {
 
 static void fail(struct in *in, int err, const char *why)
 {
-    if (in->why == NULL) {
+    if (!in->why) {
         in->why = why;
         in->err = err;
     }

@@ -19,34 +19,34 @@ static int find_sections(struct peet__image *image, Elf *elf, struct peet_error 
     if (elf_getshdrstrndx(elf, &names) != 0)
         return peet_error_set(error, PEET_EFORMAT, "%s: no section names: %s", image->path, elf_errmsg(-1));
     GElf_Ehdr eh;
-    if (gelf_getehdr(elf, &eh) != NULL && eh.e_type == ET_REL)
+    if (gelf_getehdr(elf, &eh) && eh.e_type == ET_REL)
         return peet_error_set(error, PEET_EUNSUPPORTED, "%s: a relocatable object: link it first", image->path);
     Elf_Scn *scn = NULL;
     while ((scn = elf_nextscn(elf, scn)) != NULL) {
         GElf_Shdr sh;
-        if (gelf_getshdr(scn, &sh) == NULL)
+        if (!gelf_getshdr(scn, &sh))
             return peet_error_set(error, PEET_EFORMAT, "%s: damaged section header: %s", image->path, elf_errmsg(-1));
         if (sh.sh_type == SHT_NOBITS)
             continue;
         const char *name = elf_strptr(elf, names, sh.sh_name);
-        int schema = name != NULL && strcmp(name, PEET_SCHEMA_SECTION) == 0;
+        int schema = name && strcmp(name, PEET_SCHEMA_SECTION) == 0;
         if (!schema && !(sh.sh_flags & SHF_EXECINSTR))
             continue;
         if (sh.sh_offset > image->map_bytes || sh.sh_size > image->map_bytes - sh.sh_offset)
             return peet_error_set(error, PEET_EFORMAT, "%s: section %s reaches beyond the end of the file", image->path,
-                name != NULL ? name : "?");
+                name ? name : "?");
         struct peet__section section = {sh.sh_addr, sh.sh_size, (const uint8_t *)image->map + sh.sh_offset};
         if (schema) {
             image->schema = section;
         } else {
             struct peet__section *text = realloc(image->text, (image->ntext + 1) * sizeof *text);
-            if (text == NULL)
+            if (!text)
                 return peet_error_set(error, PEET_ENOMEM, "out of memory");
             image->text = text;
             image->text[image->ntext++] = section;
         }
     }
-    if (image->schema.bytes == NULL)
+    if (!image->schema.bytes)
         return PEET_ENOTFOUND;
     return 0;
 }
@@ -54,7 +54,7 @@ static int find_sections(struct peet__image *image, Elf *elf, struct peet_error 
 int peet__image_map(struct peet__image *image, const char *path, struct peet_error *error)
 {
     image->path = strdup(path);
-    if (image->path == NULL)
+    if (!image->path)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -79,18 +79,18 @@ int peet__image_map(struct peet__image *image, const char *path, struct peet_err
     Elf *elf = elf_memory(map, image->map_bytes);
     const char *ident = map;
     int err;
-    if (elf == NULL || elf_kind(elf) != ELF_K_ELF || ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
+    if (!elf || elf_kind(elf) != ELF_K_ELF || ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         err = peet_error_set(error, PEET_EFORMAT, "%s: not a 64-bit little-endian ELF file", path);
     else
         err = find_sections(image, elf, error);
-    if (elf != NULL)
+    if (elf)
         elf_end(elf);
     return err;
 }
 
 void peet__image_unmap(struct peet__image *image)
 {
-    if (image->map != NULL)
+    if (image->map)
         munmap(image->map, image->map_bytes);
     free(image->text);
     free(image->path);

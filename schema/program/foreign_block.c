@@ -35,7 +35,7 @@ static int fill_updates(struct peet__function *f, uint32_t index, const struct p
     struct peet__block *c = &f->code[index];
     struct peet__update *updates = peet__own(f, from->nkeeps, sizeof *updates);
     struct peet__address *steps = peet__own(f, from->nkeeps, sizeof *steps);
-    if (updates == NULL || steps == NULL)
+    if (!updates || !steps)
         return PEET_ENOMEM;
     for (uint32_t k = 0; k < from->nkeeps; k++) {
         steps[k] = (struct peet__address){.a = term_of(from->keeps[k].slot), .b = PEET__ZERO};
@@ -54,7 +54,7 @@ static int fill_values(struct peet__function *f, uint32_t index, const struct pe
     struct peet__value *values = peet__own(f, from->nvalues, sizeof *values);
     struct peet__address *addresses = peet__own(f, from->nvalues, sizeof *addresses);
     int all_short = 1;
-    if (values == NULL || addresses == NULL)
+    if (!values || !addresses)
         return PEET_ENOMEM;
     for (uint32_t k = 0; k < from->nvalues; k++) {
         form_of(&from->values[k], &values[k].form, &values[k].op);
@@ -86,7 +86,7 @@ static void fill_block(struct peet__function *f, uint32_t index, const struct pe
     c->recorded = 1;
     c->sync = index == 0;
     c->slot_words = from->nslots;
-    c->plain = b->flags & PEET_BLOCK_SIMPLE && c->addresses != NULL;
+    c->plain = b->flags & PEET_BLOCK_SIMPLE && c->addresses;
     c->tail = c->pad = c->pad_after = c->tail_taken = c->next[0] = c->next[1] = -1;
     if (index + 1 < f->nsegments)
         c->next[0] = (int32_t)index + 1;
@@ -108,7 +108,7 @@ static void fill_function(struct peet__function *f, const struct peet_foreign_fu
 static int make_owner(struct peet_program *p, struct peet_foreign_function *of, struct peet_error *error)
 {
     struct peet__function *f = calloc(1, sizeof *f);
-    if (f == NULL)
+    if (!f)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     fill_function(f, of, of->pc);
     const int err = peet__program_add_part(p, f, 0, error);
@@ -123,17 +123,16 @@ int peet_program_add_foreign(struct peet_program *p, const struct peet_foreign_b
 {
     struct peet__function *f = calloc(1, sizeof *f);
     const uint32_t n = from->ntrace;
-    int err = f == NULL ? PEET_ENOMEM : 0;
+    int err = !f ? PEET_ENOMEM : 0;
     for (uint32_t k = 0; err == 0 && k < n; k++)
-        if (from[k].function->known == NULL && (err = make_owner(p, from[k].function, error)) != 0) {
+        if (!from[k].function->known && (err = make_owner(p, from[k].function, error)) != 0) {
             peet__function_free(f);
             return err;
         }
     if (err == 0 &&
-        ((f->blocks = peet__own(f, n, sizeof *f->blocks)) == NULL ||
-            (f->code = peet__own(f, n, sizeof *f->code)) == NULL ||
-            (f->sync_offset = peet__own(f, n, sizeof *f->sync_offset)) == NULL ||
-            (f->turn_offset = peet__own(f, n, sizeof *f->turn_offset)) == NULL))
+        (!(f->blocks = peet__own(f, n, sizeof *f->blocks)) || !(f->code = peet__own(f, n, sizeof *f->code)) ||
+            !(f->sync_offset = peet__own(f, n, sizeof *f->sync_offset)) ||
+            !(f->turn_offset = peet__own(f, n, sizeof *f->turn_offset))))
         err = PEET_ENOMEM;
     for (uint32_t k = 0; err == 0 && k < n; k++) {
         f->nsegments = f->nall = f->pub.nblocks = n;
@@ -149,7 +148,7 @@ int peet_program_add_foreign(struct peet_program *p, const struct peet_foreign_b
         f->blocks[k].function = &((struct peet__function *)from[k].function->known)->pub;
     }
     if (err != 0) {
-        if (f != NULL)
+        if (f)
             peet__function_free(f);
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     }

@@ -9,7 +9,7 @@
 int peet_program_new(struct peet_program **out_program)
 {
     struct peet_program *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    if (!p)
         return PEET_ENOMEM;
     p->granularity = 2;
     *out_program = p;
@@ -18,7 +18,7 @@ int peet_program_new(struct peet_program **out_program)
 
 static void image_free(struct peet__image *image)
 {
-    if (image == NULL)
+    if (!image)
         return;
     peet__image_unmap(image);
     free(image->functions);
@@ -27,11 +27,11 @@ static void image_free(struct peet__image *image)
 
 void peet_program_free(struct peet_program *p)
 {
-    if (p == NULL)
+    if (!p)
         return;
-    if (p->native_free != NULL)
+    if (p->native_free)
         p->native_free(p);
-    if (p->direct_free != NULL)
+    if (p->direct_free)
         p->direct_free(p);
     for (unsigned k = 0; k < p->nfunctions; k++)
         peet__function_free(p->functions[k]);
@@ -58,14 +58,14 @@ static void insert_pc(struct peet_program *p, uint64_t pc, uint64_t value)
 /* Room for `more` entries at a load of at most one half. */
 static int reserve_pcs(struct peet_program *p, uint64_t more)
 {
-    uint64_t capacity = p->pc_key != NULL ? p->pc_mask + 1 : 0, want = capacity != 0 ? capacity : 1024;
+    uint64_t capacity = p->pc_key ? p->pc_mask + 1 : 0, want = capacity != 0 ? capacity : 1024;
     while (want < 2 * (p->pc_used + more))
         want *= 2;
     if (want == capacity)
         return 0;
     uint64_t *old_key = p->pc_key, *old_value = p->pc_value;
     uint64_t *key = calloc(want, sizeof *key), *value = calloc(want, sizeof *value);
-    if (key == NULL || value == NULL) {
+    if (!key || !value) {
         free(key);
         free(value);
         return PEET_ENOMEM;
@@ -131,12 +131,12 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
             syncs += image->functions[k]->code[s].sync + (image->functions[k]->turn_offset[s] != UINT32_MAX);
     struct peet__function **functions =
         realloc(p->functions, (p->nfunctions + image->nfunctions + 1) * sizeof *functions);
-    if (functions != NULL)
+    if (functions)
         p->functions = functions, p->functions_room = p->nfunctions + image->nfunctions + 1;
     struct peet__image **images = realloc(p->images, (p->nimages + 1) * sizeof *images);
-    if (images != NULL)
+    if (images)
         p->images = images;
-    if (functions == NULL || images == NULL || reserve_pcs(p, syncs) != 0)
+    if (!functions || !images || reserve_pcs(p, syncs) != 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (unsigned k = 0; k < image->nfunctions; k++)
         for (uint32_t b = 0; b < image->functions[k]->nall; b++) {
@@ -147,7 +147,7 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
                 p->slots_capacity = f->code[b].slot_words;
         }
     uint64_t *scratch = realloc(p->values, 2 * (values + 1) * sizeof *scratch);
-    if (scratch == NULL)
+    if (!scratch)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     p->values = scratch;
     p->values_capacity = values;
@@ -182,12 +182,12 @@ int peet__program_add_part(struct peet_program *p, struct peet__function *f, uin
     if (p->nfunctions + 1 > p->functions_room) {
         const unsigned room = p->nfunctions + p->nfunctions / 2 + 64;
         functions = realloc(p->functions, room * sizeof *functions);
-        if (functions != NULL) {
+        if (functions) {
             p->functions = functions;
             p->functions_room = room;
         }
     }
-    if (functions == NULL || reserve_pcs(p, 1) != 0)
+    if (!functions || reserve_pcs(p, 1) != 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (uint32_t b = 0; b < f->nall; b++) {
         values = f->blocks[b].nvalues > values ? f->blocks[b].nvalues : values;
@@ -195,7 +195,7 @@ int peet__program_add_part(struct peet_program *p, struct peet__function *f, uin
             p->slots_capacity = f->code[b].slot_words;
     }
     uint64_t *scratch = realloc(p->values, 2 * (values + 1) * sizeof *scratch);
-    if (scratch == NULL)
+    if (!scratch)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     p->values = scratch;
     p->values_capacity = values;
@@ -219,7 +219,7 @@ int peet__program_read(struct peet_program *p, struct peet__image *image, struct
         if (image->nfunctions == capacity) {
             capacity = capacity != 0 ? 2 * capacity : 64;
             struct peet__function **f = realloc(image->functions, capacity * sizeof *f);
-            if (f == NULL) {
+            if (!f) {
                 err = peet_error_set(error, PEET_ENOMEM, "out of memory");
                 break;
             }
@@ -252,7 +252,7 @@ int peet__program_read(struct peet_program *p, struct peet__image *image, struct
 int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bias, struct peet_error *error)
 {
     struct peet__image *image = calloc(1, sizeof *image);
-    if (image == NULL)
+    if (!image)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     image->bias = bias;
     int err = peet__image_map(image, path, error);

@@ -19,7 +19,7 @@
         if ((count) == (capacity)) { \
             size_t n_ = (capacity) ? (size_t)(capacity) * 2 : 64; \
             void *p_ = realloc((array), n_ * sizeof *(array)); \
-            if (p_ == NULL) { \
+            if (!p_) { \
                 peet__reader_fail((r), "out of memory"); \
                 (r)->error_code = PEET_ENOMEM; \
                 break; \
@@ -32,7 +32,7 @@
 
 void peet__reader_fail(struct reader *r, const char *why)
 {
-    if (r->why == NULL) {
+    if (!r->why) {
         r->why = why;
         r->error_code = PEET_EFORMAT;
         r->at = r->end; /* nothing more is read */
@@ -87,7 +87,7 @@ static const char *string(struct reader *r)
 {
     uint32_t n = count(r, "string longer than the record");
     char *s = peet__own(r->f, n + 1, 1);
-    if (s == NULL) {
+    if (!s) {
         peet__reader_fail(r, "out of memory");
         return "";
     }
@@ -170,7 +170,7 @@ static int resolve(struct reader *r, struct peet__form *f, uint32_t offset, uint
 {
     const uint8_t *code = peet__image_code(r->image, r->address + offset, length);
     struct peet__x86_operand op;
-    if (code == NULL || peet__x86_operand(code, length, &op) != 0) {
+    if (!code || peet__x86_operand(code, length, &op) != 0) {
         peet__reader_fail(r, "code of an instruction with a symbolic operand cannot be read");
         return 0;
     }
@@ -230,7 +230,7 @@ static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s,
     }
     if (address.op == PEET__SUM3)
         peet__reader_fail(r, "lanes with three terms");
-    for (uint32_t k = 0; k < lanes && r->why == NULL; k++) {
+    for (uint32_t k = 0; k < lanes && !r->why; k++) {
         struct peet__value a = address, m = sum(address.form, PEET__MASK);
         uint32_t value = r->nvalues - s->value;
         a.op = PEET__LANE;
@@ -259,7 +259,7 @@ static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, u
     uint8_t op = PEET__SUM1;
     struct peet__form f = form(r, slots, &op);
     uint32_t value = r->nvalues - s->value;
-    if (r->why != NULL)
+    if (r->why)
         return;
     int here = !(word & PEET_FORMAT_REF_SYMBOLIC) || resolve(r, &f, offset, length);
     struct peet__value v = sum(f, op), second = v;
@@ -316,7 +316,7 @@ static void read_tls(struct reader *r, struct peet_insn insn, const struct segme
     static const struct peet_opcode add = {"ADD64rm", "add", 6, 500, 2, 0, PEET_INSN_INT, 0};
     const uint8_t *code = peet__image_code(r->image, r->address + offset, length);
     unsigned first = 0;
-    enum peet__tls tls = code != NULL ? peet__x86_tls(code, length, &first) : PEET__TLS_UNKNOWN;
+    enum peet__tls tls = code ? peet__x86_tls(code, length, &first) : PEET__TLS_UNKNOWN;
     if (nrefs != 1 || tls == PEET__TLS_UNKNOWN) {
         peet__reader_fail(r, "thread-local access of an unknown form");
         return;
@@ -363,13 +363,13 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
     uint64_t flags = u(r);
     int32_t target = -1;
     uint32_t length = 2, offset = 0;
-    if (r->why != NULL)
+    if (r->why)
         return;
     insn.opcode = &r->kinds[kind];
     if (flags & PEET_FORMAT_CALLS) {
         struct peet__call call = {r->segment, NULL};
         uint32_t callee = below(r, r->ncallees, "call of an unknown function");
-        if (r->why != NULL)
+        if (r->why)
             return;
         call.callee = r->callees[callee];
         PUSH(r, r->calls, r->ncalls, r->ccalls, call);
@@ -397,12 +397,12 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
         peet__reader_fail(r, "register list too long");
     insn.nreads = nreads, insn.nwrites = nwrites, insn.naddresses = naddresses;
     uint32_t reg_at = r->nregs;
-    for (uint32_t k = 0; k < nreads + nwrites && r->why == NULL; k++) {
+    for (uint32_t k = 0; k < nreads + nwrites && !r->why; k++) {
         uint8_t reg = below(r, PEET_REGS, "unknown register");
         PUSH(r, r->regs, r->nregs, r->cregs, reg);
     }
     uint32_t nrefs = count(r, "reference list longer than the record");
-    if (r->why != NULL)
+    if (r->why)
         return;
     if (flags & PEET_FORMAT_TLS) {
         read_tls(r, insn, s, slots, offset, length, reg_at, nrefs);
@@ -413,7 +413,7 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
     int is_jump = !(flags & PEET_FORMAT_RELAX) ? 0 : insn.opcode->klass == PEET_INSN_BRANCH ? 2 : 1;
     push_insn(r, &insn, length, target, is_jump, reg_at);
     uint32_t at = r->ninsns - 1 - s->insn;
-    for (uint32_t k = 0; k < nrefs && r->why == NULL; k++)
+    for (uint32_t k = 0; k < nrefs && !r->why; k++)
         read_ref(r, at, s, slots, offset, length);
 }
 
@@ -422,7 +422,7 @@ static void read_updates(struct reader *r, uint32_t slots)
     uint32_t n = count(r, "update list longer than the record");
     if (n > 16)
         peet__reader_fail(r, "more updates than registers");
-    for (uint32_t k = 0; k < n && r->why == NULL; k++) {
+    for (uint32_t k = 0; k < n && !r->why; k++) {
         struct peet__update up;
         memset(&up, 0, sizeof up);
         uint8_t op = PEET__SUM1;
@@ -437,9 +437,9 @@ static void read_kinds(struct reader *r)
 {
     r->nkinds = count(r, "instruction table longer than the record");
     r->kinds = peet__own(r->f, r->nkinds, sizeof *r->kinds);
-    if (r->kinds == NULL)
+    if (!r->kinds)
         peet__reader_fail(r, "out of memory");
-    for (uint32_t k = 0; k < r->nkinds && r->why == NULL; k++) {
+    for (uint32_t k = 0; k < r->nkinds && !r->why; k++) {
         struct peet_opcode *o = &r->kinds[k];
         o->name = string(r);
         o->mnemonic = string(r);
@@ -456,9 +456,9 @@ static void read_callees(struct reader *r)
 {
     r->ncallees = count(r, "more callees than the record can hold");
     r->callees = peet__own(r->f, r->ncallees, sizeof *r->callees);
-    if (r->callees == NULL)
+    if (!r->callees)
         peet__reader_fail(r, "out of memory");
-    for (uint32_t k = 0; k < r->ncallees && r->why == NULL; k++)
+    for (uint32_t k = 0; k < r->ncallees && !r->why; k++)
         r->callees[k] = string(r);
 }
 
@@ -508,7 +508,7 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
     s->insn = r->ninsns, s->ref = r->nrefs, s->value = r->nvalues, s->update = r->nupdates;
     r->segment = k;
     uint32_t ninsns = count(r, "more instructions than the record can hold");
-    for (uint32_t n = 0; n < ninsns && r->why == NULL; n++)
+    for (uint32_t n = 0; n < ninsns && !r->why; n++)
         read_insn(r, s, slots, nblocks, line);
     s->ninsns = r->ninsns - s->insn, s->nrefs = r->nrefs - s->ref, s->nvalues = r->nvalues - s->value;
     if (s->nrefs > UINT16_MAX || s->nvalues > UINT16_MAX)
@@ -535,10 +535,9 @@ static void find_next(const struct reader *r, const struct segment *segs, struct
     for (uint32_t k = 0; k < f->nsegments; k++) {
         const struct peet__layout_insn *last =
             segs[k].ninsns != 0 ? &r->layout[segs[k].insn + segs[k].ninsns - 1] : NULL;
-        const uint8_t klass =
-            last != NULL ? r->insns[segs[k].insn + segs[k].ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+        const uint8_t klass = last ? r->insns[segs[k].insn + segs[k].ninsns - 1].opcode->klass : PEET_INSN_OTHER;
         int32_t away =
-            last != NULL && last->target >= 0 && !code[k].loop ? recorded_at(f, segs, code, begins[last->target]) : -1;
+            last && last->target >= 0 && !code[k].loop ? recorded_at(f, segs, code, begins[last->target]) : -1;
         int32_t on = klass == PEET_INSN_JUMP || klass == PEET_INSN_RETURN ? -1 : recorded_at(f, segs, code, k + 1);
         code[k].next[0] = on, code[k].next[1] = away;
         if (away >= 0 && (on < 0 || away <= (int32_t)k))
@@ -563,7 +562,7 @@ static void read_payload(struct reader *r)
     if (r->version >= 4)
         read_callees(r);
     uint32_t nblocks = count(r, "more layout blocks than the record can hold");
-    if (r->why != NULL)
+    if (r->why)
         return;
     struct segment *segs = calloc(f->nsegments + 1, sizeof *segs);
     struct peet__layout_block *blocks = calloc(nblocks + 1, sizeof *blocks);
@@ -572,20 +571,19 @@ static void read_payload(struct reader *r)
     uint32_t *begins = calloc(nblocks + 1, sizeof *begins); /* the first segment of each layout block */
     f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
     f->turn_offset = peet__own(f, f->nsegments, sizeof *f->turn_offset);
-    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || begins == NULL ||
-        f->sync_offset == NULL || f->turn_offset == NULL)
+    if (!segs || !blocks || !code || !flags_of || !begins || !f->sync_offset || !f->turn_offset)
         peet__reader_fail(r, "out of memory");
     else
         memset(code, 0, (f->nsegments + 1) * sizeof *code);
     uint32_t k = 0;
     int64_t line = f->pub.line;
-    for (uint32_t b = 0; b < nblocks && r->why == NULL; b++) {
+    for (uint32_t b = 0; b < nblocks && !r->why; b++) {
         blocks[b].align = 1u << below(r, 16, "alignment out of range");
         blocks[b].max_padding = (uint32_t)u(r);
         blocks[b].first_insn = r->ninsns;
         begins[b] = k;
         uint32_t n = count(r, "more blocks than the record can hold");
-        for (uint32_t j = 0; j < n && r->why == NULL; j++, k++) {
+        for (uint32_t j = 0; j < n && !r->why; j++, k++) {
             if (k == f->nsegments) {
                 peet__reader_fail(r, "more blocks than announced");
                 break;
@@ -594,23 +592,23 @@ static void read_payload(struct reader *r)
         }
         blocks[b].ninsns = r->ninsns - blocks[b].first_insn;
     }
-    if (r->why == NULL && (k != f->nsegments || k == 0))
+    if (!r->why && (k != f->nsegments || k == 0))
         peet__reader_fail(r, "fewer blocks than announced");
-    if (r->why == NULL && r->at != r->end)
+    if (!r->why && r->at != r->end)
         peet__reader_fail(r, "bytes left over");
-    if (r->why == NULL && r->ncalls != 0) {
+    if (!r->why && r->ncalls != 0) {
         f->calls = peet__own(f, r->ncalls, sizeof *f->calls);
-        if (f->calls == NULL)
+        if (!f->calls)
             peet__reader_fail(r, "out of memory");
         else
             memcpy(f->calls, r->calls, r->ncalls * sizeof *f->calls);
         f->ncalls = (uint32_t)r->ncalls;
     }
-    if (r->why == NULL) {
+    if (!r->why) {
         find_next(r, segs, code, begins);
         peet__build(r, segs, code, blocks, nblocks);
     }
-    if (r->why == NULL)
+    if (!r->why)
         for (k = 0; k < f->nsegments; k++)
             f->blocks[k].flags |= (flags_of[k] & PEET_FORMAT_SYNC ? PEET_BLOCK_SYNC : 0) |
                 (flags_of[k] & PEET_FORMAT_ENTRY ? PEET_BLOCK_ENTRY : 0) |
@@ -626,12 +624,12 @@ static void read_payload(struct reader *r)
 void *peet__own(struct peet__function *f, size_t n, size_t size)
 {
     void *p = size % 64 == 0 ? aligned_alloc(64, (n + 1) * size) : calloc(n + 1, size);
-    if (p != NULL && size % 64 == 0)
+    if (p && size % 64 == 0)
         memset(p, 0, (n + 1) * size);
     void **owned = realloc(f->owned, (f->nowned + 1) * sizeof *owned);
-    if (owned != NULL)
+    if (owned)
         f->owned = owned;
-    if (p == NULL || owned == NULL) {
+    if (!p || !owned) {
         free(p);
         return NULL;
     }
@@ -641,7 +639,7 @@ void *peet__own(struct peet__function *f, size_t n, size_t size)
 
 void peet__function_free(struct peet__function *f)
 {
-    if (f == NULL)
+    if (!f)
         return;
     for (uint32_t k = 0; k < f->nowned; k++)
         free(f->owned[k]);
@@ -662,7 +660,7 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
         return peet_error_set(error, PEET_EVERSION,
             "%s: schema of version %u; this peet reads versions %u to %u: compile the program again", image->path,
             record.version, PEET_SCHEMA_VERSION_MIN, PEET_SCHEMA_VERSION);
-    if (damage != NULL)
+    if (damage)
         return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: %s at offset %zu of %s", image->path, damage,
             offset, PEET_SCHEMA_SECTION);
     if (record.version >= 4 && !image->unchecked) {
@@ -685,7 +683,7 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     r.at = record.payload;
     r.end = p + record.bytes;
     r.f = calloc(1, sizeof *r.f);
-    if (r.f == NULL)
+    if (!r.f)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     r.f->image = image;
     r.f->start = image->bias + r.address;
@@ -696,7 +694,7 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     image->section_start = section;
     r.f->pub.image = image->path;
     r.f->pub.runtime_pc = r.f->start;
-    if (peet__image_code(image, r.address, r.f->recorded_bytes) == NULL)
+    if (!peet__image_code(image, r.address, r.f->recorded_bytes))
         peet__reader_fail(&r, "code outside the file's text");
     else
         read_payload(&r);
@@ -709,9 +707,9 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     free(r.values);
     free(r.updates);
     free(r.calls);
-    if (r.why != NULL) {
+    if (r.why) {
         peet_error_set(error, r.error_code, "%s: damaged schema: record at offset %zu%s%s: %s", image->path, offset,
-            r.f->pub.name != NULL ? " of function " : "", r.f->pub.name != NULL ? r.f->pub.name : "", r.why);
+            r.f->pub.name ? " of function " : "", r.f->pub.name ? r.f->pub.name : "", r.why);
         peet__function_free(r.f);
         return r.error_code;
     }

@@ -128,16 +128,16 @@ static struct peet__function *make(struct peet_program *p, unsigned what)
     struct peet_insn *insns;
     struct peet_ref *refs;
 
-    if (f == NULL)
+    if (!f)
         return NULL;
     f->blocks = peet__own(f, 2, sizeof *f->blocks);
     f->code = peet__own(f, 2, sizeof *f->code);
     insns = peet__own(f, 4, sizeof *insns);
     refs = peet__own(f, 8, sizeof *refs);
     functions = realloc(p->functions, (p->nfunctions + 1) * sizeof *functions);
-    if (functions != NULL)
+    if (functions)
         p->functions = functions, p->functions_room = p->nfunctions + 1;
-    if (f->blocks == NULL || f->code == NULL || insns == NULL || refs == NULL || functions == NULL) {
+    if (!f->blocks || !f->code || !insns || !refs || !functions) {
         peet__function_free(f);
         return NULL;
     }
@@ -168,11 +168,11 @@ const struct peet_block *peet_program_synthetic(struct peet_program *p, unsigned
     what &= ~(unsigned)PEET_SYNTHETIC_MORE;
     if (what >= PEET_SYNTHETIC_COUNT || (more && !is_range(shapes[what])))
         return NULL;
-    if (p->synthetics == NULL && (p->synthetics = calloc(PEET_SYNTHETIC_COUNT, sizeof *p->synthetics)) == NULL)
+    if (!p->synthetics && !(p->synthetics = calloc(PEET_SYNTHETIC_COUNT, sizeof *p->synthetics)))
         return NULL;
-    if (p->synthetics[what] == NULL)
+    if (!p->synthetics[what])
         p->synthetics[what] = make(p, what);
-    return p->synthetics[what] != NULL ? &p->synthetics[what]->blocks[more] : NULL;
+    return p->synthetics[what] ? &p->synthetics[what]->blocks[more] : NULL;
 }
 
 unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t out[8])

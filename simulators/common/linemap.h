@@ -68,7 +68,7 @@ static inline void *peet__sim_linemap_known(struct peet_sim_linemap *map, uint64
     if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
         return peet__sim_linemap_find(map, line);
     void *record = map->memo[m].records + ((line & ((1u << bits) - 1)) << shift);
-    if (record == NULL) /* never: callers' checks are for the slow half alone */
+    if (!record) /* never: callers' checks are for the slow half alone */
         __builtin_unreachable();
     return record;
 }

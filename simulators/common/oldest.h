@@ -46,7 +46,7 @@ static inline int peet_sim_oldest_init(struct peet_sim_oldest *q, uint32_t n)
     memset(q, 0, sizeof *q);
     q->n = q->next = n;
     q->order = (uint32_t *)malloc((n + 1) * sizeof *q->order);
-    if (q->order == NULL)
+    if (!q->order)
         return -1;
     q->order[n] = n;
     return 0;

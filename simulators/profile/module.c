@@ -310,7 +310,7 @@ static void shown(void *self, unsigned hw, const struct peet_block_event *event,
     const uint64_t all[RARE] = {sums[INSTRUCTIONS], sums[READS], sums[WRITES], now};
 
     /* watch() has seen all these blocks */
-    if (__builtin_expect(previous == NULL || h->running == NULL ||
+    if (__builtin_expect(!previous || !h->running ||
                 !profile_step(p, h->running, p->places[previous->id], p->places[event->block->id], h->base, all),
             0))
         shown_slowly(p, hw, event, previous, now, sums);

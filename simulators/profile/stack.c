@@ -502,7 +502,7 @@ void profile_shown_alone(void *self, const struct peet_direct_counted *counted, 
     struct profile *p = self;
     const struct place *place = (const void *)((const char *)counted - offsetof(struct place, counted));
 
-    if (__builtin_expect(previous == NULL || p->running == NULL ||
+    if (__builtin_expect(!previous || !p->running ||
                 !step_simply(p, p->running, p->places[previous->id], place, p->base, p->sums.of),
             0))
         profile_shown_otherwise(self, counted, previous, event, hw);

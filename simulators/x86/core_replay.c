@@ -754,7 +754,7 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
     r->made = NULL;
     r->fresh = 1;
     r->learnt += next != NULL;
-    r->rested += next == NULL;
+    r->rested += !next;
     r->credit -= next ? CREDIT_LEARNT : CREDIT_ASKED;
     if (t->cpu->x->configurations.all_bytes > t->cpu->x->configurations.most_bytes)
         forget_all(t->cpu->x);
