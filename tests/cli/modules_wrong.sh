@@ -213,7 +213,7 @@ service 1 who 'report() with another hardware context that cannot be: .*other 98
 service 1 what 'report() with a type that cannot be: type 77' "$machine"
 service 1 why 'report() with a cause that cannot be: .*cause 99' "$machine"
 service 1 long 'report() with a number of cycles that cannot be: .*18446744073709551615 cycles' "$machine"
-service 1 file "write_file(): 'stats.json' is no name for" "$machine" "$follower" "$observer"
+service 1 file "write_file(): 'stats.json' is not a name that" "$machine" "$follower" "$observer"
 service 1 minus 'block() of hardware context 0 said .* it took .*([-0-9]* as' "$machine" "$follower"
 service 1 fewer 'blocks() took [0-9]* of [0-9]* blocks' "--follow ./fewer.so"
 service 1 twice "statistics: cannot add 'key' (it is there already)" "$machine" "$follower" "$observer"

@@ -61,7 +61,7 @@ echo '{"name": "package", "version": 3}' >other/stats.json
 for verb in "report other" "report whole other" "report --html page.html other" "diff whole other"; do
     "$peet" $verb >out.txt 2>message
     equal "$verb" $? 2
-    grep -q 'no results of peet run' message || fail "$verb: $(cat message)"
+    grep -q 'not a results folder of peet run' message || fail "$verb: $(cat message)"
 done
 "$peet" diff --json -g function n1000 n1100 >diff.json
 python3 - <<'PY' || fail "the differences are not those of the results"
