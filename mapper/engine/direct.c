@@ -114,7 +114,7 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
     peet__map_observe_block(map, map->current, &shown, map->nblock_observers ? clock_at(map, map->current, began) : 0);
 }
 
-/** What the machine has taken already, as a rule turns of a loop or a range operation: observers see it, the code counts
+/** What the machine has taken already, as a rule iterations of a loop or a range operation: observers see it, the code counts
  * it for us. */
 static void shown(void *arg, const struct peet_direct_run *run, const struct peet_block_event *event,
     uint32_t observers)

@@ -112,11 +112,12 @@ void peet_stream_insns_close(struct peet_stream_insns *s)
     free(s);
 }
 
-int peet_stream_insns_skip(struct peet_stream_insns *s, uint64_t instructions, struct peet_error *error)
+/** Goes to the last kept state that is not after @place: in instructions, or, by the beginning of its chunk, in cycles. */
+static int go_before(struct peet_stream_insns *s, int in_cycles, uint64_t place, struct peet_error *error)
 {
     size_t n = peet_recording_nstates(s->recording, s->stream), lo = 0;
 
-    while (lo < n) { /* the last one at or before it */
+    while (lo < n) {
         const size_t mid = lo + (n - lo) / 2;
         struct peet_recorded_state state;
         uint64_t *words;
@@ -126,7 +127,8 @@ int peet_stream_insns_skip(struct peet_stream_insns *s, uint64_t instructions, s
         if (err)
             return err;
         free(words);
-        if (state.instructions <= instructions)
+        if ((in_cycles ? peet_recording_chunk(s->recording, s->stream, state.chunk)->cycle : state.instructions) <=
+            place)
             lo = mid + 1;
         else
             n = mid;
@@ -134,26 +136,14 @@ int peet_stream_insns_skip(struct peet_stream_insns *s, uint64_t instructions, s
     return lo ? go_to_state(s, lo - 1, error) : 0;
 }
 
+int peet_stream_insns_skip(struct peet_stream_insns *s, uint64_t instructions, struct peet_error *error)
+{
+    return go_before(s, 0, instructions, error);
+}
+
 int peet_stream_insns_skip_cycles(struct peet_stream_insns *s, uint64_t cycle, struct peet_error *error)
 {
-    size_t n = peet_recording_nstates(s->recording, s->stream), lo = 0;
-
-    while (lo < n) { /* the last one whose chunk begins at or before it */
-        const size_t mid = lo + (n - lo) / 2;
-        struct peet_recorded_state state;
-        uint64_t *words;
-        size_t nwords;
-        const int err = peet_recording_state(s->recording, s->stream, mid, &state, &words, &nwords, error);
-
-        if (err)
-            return err;
-        free(words);
-        if (peet_recording_chunk(s->recording, s->stream, state.chunk)->cycle <= cycle)
-            lo = mid + 1;
-        else
-            n = mid;
-    }
-    return lo ? go_to_state(s, lo - 1, error) : 0;
+    return go_before(s, 1, cycle, error);
 }
 
 uint64_t peet_stream_insns_began(const struct peet_stream_insns *s)

@@ -65,7 +65,7 @@ static void free_block(struct bus_ahead_block *k)
 {
     if (!k)
         return;
-    for (size_t i = 0; k->cuts && i < k->ncuts; i++)
+    for (size_t i = 0; i < k->ncuts; i++)
         free(k->cuts[i]);
     free(k->cuts);
     free(k->leads);
@@ -280,11 +280,9 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     const uint64_t offset = address & (b->line_bytes - 1);
     if (offset + r->bytes <= b->line_bytes) {
         const uint64_t line = address >> b->line_shift;
-        uint32_t tracked = 0;
-        const uint32_t i = peet__bus_ahead_frame_slowly(b, c, line, r->permission_mask, 0, &tracked);
+        const uint32_t i =
+            peet__bus_ahead_frame_for_good(b, c, line, r->permission_mask, peet__bus_sectors(b, offset, r->bytes));
         if (i != NO_FRAME) {
-            if (tracked)
-                peet__bus_ahead_write_tracked(NULL, b, c, i, peet__bus_sectors(b, offset, r->bytes));
             c->used[i] = ++c->stamp;
             return more;
         }
@@ -326,11 +324,10 @@ static int led(const struct bus *b, const struct bus_ahead_block *k, const uint6
 static inline int allows(const struct bus *b, const struct cache *c, uint32_t frame, uint64_t line,
     const struct bus_ahead_lead *r, struct bus_ahead_found *inout_found)
 {
-    const struct frame *const f = &c->frames[frame];
     if ((c->keys[frame] | r->permission_mask) == (KEY_OF(line) | PERMISSION))
         return 1;
-    if ((c->keys[frame] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) || !f->tracked ||
-        !(b->permission[f->state] & PERMISSION_WRITE))
+    if ((c->keys[frame] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) ||
+        !peet__bus_ahead_is_tracked(b, &c->frames[frame]))
         return 0;
     inout_found->tracked |= 1u << r->probe;
     inout_found->frames[r->probe] = frame;

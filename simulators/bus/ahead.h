@@ -93,6 +93,21 @@ static inline uint32_t peet__bus_ahead_frame_of(struct bus *b, struct cache *c, 
  * remains lost.  @run: whose log has what was there before; NULL: it will not be undone */
 void peet__bus_ahead_write_tracked(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
     uint64_t sectors);
+/** May the line in the frame be written, though each write is to be noted? */
+static inline int peet__bus_ahead_is_tracked(const struct bus *b, const struct frame *f)
+{
+    return f->tracked && b->permission[f->state] & PERMISSION_WRITE;
+}
+/** As peet__bus_ahead_frame_of(), for a reference that will not be undone: what it writes to a tracked line is noted. */
+static inline uint32_t peet__bus_ahead_frame_for_good(struct bus *b, struct cache *c, uint64_t line,
+    uint64_t permission_mask, uint64_t sectors)
+{
+    uint32_t tracked = 0;
+    const uint32_t i = peet__bus_ahead_frame_of(b, c, line, permission_mask, 0, &tracked);
+    if (tracked)
+        peet__bus_ahead_write_tracked(NULL, b, c, i, sectors);
+    return i;
+}
 /** Notes what the first @done references of a block write to tracked lines.  @run: as above */
 void peet__bus_ahead_write_all(struct peet_direct_run *run, struct bus *b, struct cache *c,
     const struct bus_ahead_block *k, const uint64_t *begins, const struct bus_ahead_found *at, uint32_t done);

@@ -44,11 +44,9 @@ uint32_t peet__bus_hit_in_set(const struct bus *b, struct cache *c, uint64_t lin
 /* A hit without consequences?  Then it is done. */
 static int hit_any(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, int write)
 {
-    uint32_t tracked = 0, i = peet__bus_ahead_frame_of(b, c, line, write ? 0 : PERMISSION_WRITE, 0, &tracked);
+    const uint32_t i = peet__bus_ahead_frame_for_good(b, c, line, write ? 0 : PERMISSION_WRITE, sectors);
     if (i == NO_FRAME)
         return 0;
-    if (tracked)
-        peet__bus_ahead_write_tracked(NULL, b, c, i, sectors);
     c->used[i] = ++c->stamp;
     if (c->plru)
         peet__bus_plru_used(b, c, i);
@@ -141,17 +139,12 @@ ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, u
                 i = element_slow(b, c, address, 1u << size_shift, ref, w);
                 more = (c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION) ? done - 1 : 0;
                 done = more + 1;
-            } else {
-                uint32_t tracked = 0;
-                i = done ? peet__bus_ahead_frame_slowly(b, c, line, permission_mask, 0, &tracked) : NO_FRAME;
-                if (tracked)
-                    peet__bus_ahead_write_tracked(NULL, b, c, i,
-                        peet__bus_sectors(b, address & (b->line_bytes - 1), done << size_shift));
-                if (i == NO_FRAME) {
-                    touch_location(b, c, address, 1u << size_shift, ref, w);
-                    more = 0;
-                    done = 1;
-                }
+            } else if (!done ||
+                (i = peet__bus_ahead_frame_for_good(b, c, line, permission_mask,
+                     peet__bus_sectors(b, address & (b->line_bytes - 1), done << size_shift))) == NO_FRAME) {
+                touch_location(b, c, address, 1u << size_shift, ref, w);
+                more = 0;
+                done = 1;
             }
         }
         if (LIKELY(more)) {

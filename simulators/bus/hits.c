@@ -10,6 +10,7 @@
  * Called by ahead.c.
  */
 #include "ahead.h"
+#include "../common/iterations.h"
 #include <stdlib.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -31,7 +32,7 @@ __attribute__((noinline)) uint32_t peet__bus_ahead_frame_slowly(struct bus *b, s
         return NO_FRAME;
     if ((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION))
         return i;
-    if (!c->frames[i].tracked || !(b->permission[c->frames[i].state] & PERMISSION_WRITE))
+    if (!peet__bus_ahead_is_tracked(b, &c->frames[i]))
         return NO_FRAME;
     *inout_tracked |= 1u << probe;
     return i;
@@ -190,37 +191,6 @@ int peet__bus_ahead_hit_once(struct peet_direct_run *run, struct bus_ahead_block
 
 /* ------------------------------------------------------------------------------------------ iterations */
 
-enum { STRADDLES = -1 };
-
-/* So many iterations begin before the limit, which is not reached. */
-static uint64_t iterations_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t iterations)
-{
-    enum { FEW = 1 << 8 };
-    /* a division takes long */
-    if (limit == UINT64_MAX || !cost || (iterations <= FEW && cost <= UINT32_MAX && iterations * cost < limit - time))
-        return iterations;
-    const uint64_t n = (limit - time - 1) / cost + 1;
-    return n < iterations ? n : iterations;
-}
-
-/* For how many of these iterations does a group of so many bytes stay in its line?  STRADDLES: it lies in two. */
-static inline int64_t iterations_within(uint64_t line_bytes, uint64_t span, uint64_t begin, int64_t stride,
-    uint64_t iterations)
-{
-    const uint64_t offset = begin & (line_bytes - 1), most = iterations < INT64_MAX ? iterations : INT64_MAX;
-    if (offset + span > line_bytes)
-        return STRADDLES;
-    if (!stride)
-        return (int64_t)most;
-    const uint64_t room = stride > 0 ? line_bytes - span - offset : offset,
-                   step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    if (most == 1 || step > room)
-        return 1;
-    const uint64_t n =
-        (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* a division takes long */
-    return (int64_t)(n < most ? n : most);
-}
-
 /* So many iterations write, some of it to tracked lines; no probe leaves its line.  @at: of the probes in the first
  * one; @tracked: a bit for each that writes to such a line */
 static __attribute__((noinline)) void write_iterations(struct peet_direct_run *run, const struct bus_ahead_block *k,
@@ -262,20 +232,20 @@ uint64_t peet__bus_ahead_iterations_hit(struct peet_direct_run *run, struct bus_
             const int64_t stride = strides[group->value];
             const uint64_t begin = at[g] = begins[g] + (uint64_t)stride * done, line = begin >> shift;
             const uint32_t i = predictor[line & predictor_mask];
-            const int64_t within = iterations_within(line_bytes, group->span, begin, stride, n);
+            const int64_t within = peet_sim_iterations_within(line_bytes, group->span, begin, stride, n);
             if (LIKELY((keys[i] | group->permission_mask) == (KEY_OF(line) | PERMISSION)))
                 frames[g] = i;
             else if ((frames[g] = peet__bus_ahead_frame_slowly(b, c, line, group->permission_mask, g, &tracked)) ==
                 NO_FRAME)
                 return done;
-            if (within == STRADDLES)
+            if (within == PEET_SIM_STRADDLES)
                 straddles = 1;
             else
                 n = (uint64_t)within;
         }
         if (straddles && !peet__bus_ahead_hit_once(run, k, at))
             return done;
-        n = straddles ? 1 : iterations_before(run->limit, run->time, p->cost, n);
+        n = straddles ? 1 : peet_sim_iterations_before(run->limit, run->time, p->cost, n);
         if (!straddles) {
             const uint64_t stamp = run->stamp + (n - 1) * p->nrefs;
             struct peet_direct_use *log;

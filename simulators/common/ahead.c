@@ -10,16 +10,11 @@
  *      lines are in the order of their last use, whichever way a block is taken.
  */
 #include "ahead.h"
+#include "iterations.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    REFS_MOST = 255,
-    LOG = 4096,
-    LOG_ROOM = 4 * REFS_MOST + PEET_DIRECT_LOOKS,
-    CAUTIOUS_EVENTS = 32,
-    STRADDLES = -1
-};
+enum { REFS_MOST = 255, LOG = 4096, LOG_ROOM = 4 * REFS_MOST + PEET_DIRECT_LOOKS, CAUTIOUS_EVENTS = 32 };
 
 /* A reference: so far after the beginning of its group. */
 struct ref {
@@ -410,33 +405,6 @@ static int other(struct peet_direct_run *run, uint32_t id)
 
 /* ------------------------------------------------------------------------------------------ loops */
 
-/* For how many of these iterations does a group of so many bytes stay in its line?  STRADDLES: it lies in two. */
-static inline int64_t iterations_within(uint64_t line_bytes, uint64_t span, uint64_t begin, int64_t stride,
-    uint64_t iterations)
-{
-    const uint64_t offset = begin & (line_bytes - 1), most = iterations < INT64_MAX ? iterations : INT64_MAX;
-    if (offset + span > line_bytes)
-        return STRADDLES;
-    if (!stride)
-        return (int64_t)most;
-    const uint64_t room = stride > 0 ? line_bytes - span - offset : offset,
-                   step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    if (most == 1 || step > room)
-        return 1;
-    const uint64_t n = (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* divisions take long */
-    return (int64_t)(n < most ? n : most);
-}
-
-/* So many iterations begin before the limit, which is not reached. */
-static uint64_t iterations_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t iterations)
-{
-    if (limit == UINT64_MAX || !cost ||
-        (iterations <= UINT16_MAX && cost <= UINT32_MAX && iterations * cost < limit - time))
-        return iterations;
-    const uint64_t n = (limit - time - 1) / cost + 1;
-    return n < iterations ? n : iterations;
-}
-
 /* Iterations as long as they hit and begin before the limit.  @begins: of the groups in the first one; @done: so many
  * have happened.  Returns: how many have then */
 static uint64_t iterations_hit(struct peet_direct_run *run, const struct peet_sim_ahead_block *k,
@@ -453,13 +421,13 @@ static uint64_t iterations_hit(struct peet_direct_run *run, const struct peet_si
             at[g] = begins[g] + (uint64_t)stride * done;
             if ((slots[g] = slot_of(run, at[g] >> shift, group->either)) == PEET_SIM_NO_VIEW_SLOT)
                 return done;
-            const int64_t within = iterations_within(1ull << shift, group->span, at[g], stride, n);
-            straddles |= within == STRADDLES;
-            n = within == STRADDLES ? n : (uint64_t)within;
+            const int64_t within = peet_sim_iterations_within(1ull << shift, group->span, at[g], stride, n);
+            straddles |= within == PEET_SIM_STRADDLES;
+            n = within == PEET_SIM_STRADDLES ? n : (uint64_t)within;
         }
         if (straddles && !hit_once(run, k, at))
             return done;
-        n = straddles ? 1 : iterations_before(run->limit, run->time, k->time, n);
+        n = straddles ? 1 : peet_sim_iterations_before(run->limit, run->time, k->time, n);
         for (uint32_t g = 0; g < k->ngroups && !straddles; g++)
             use(run, slots[g], run->stamp + (n - 1) * k->block->nrefs + k->groups[g].last);
         run->stamp += n * k->block->nrefs;
