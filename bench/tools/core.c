@@ -211,6 +211,8 @@ static void latencies(void)
     TIME("chain: load 16 bytes into xmm, back", 10, TEN("movups (%%rsi), %%xmm0\nmovq %%xmm0, %%rsi"));
     TIME("chain: load into xmm as an operand, back", 10,
         "xorps %%xmm0, %%xmm0\n" TEN("movq %%rsi, %%xmm0\nandpd (%%rsi), %%xmm0\nmovq %%xmm0, %%rsi"));
+    TIME("chain: and, pcmpeqb of memory, pmovmskb, tzcnt", 10,
+        TEN("and $0, %%eax\npcmpeqb 128(%%rsi,%%rax), %%xmm1\npmovmskb %%xmm1, %%eax\ntzcnt %%eax, %%eax"));
     TIME("chain: load as an operand, and", 10, TEN("and (%%rsi), %%rsi"));
     TIME("chain: load as an operand, index", 10, TEN("mov 64(%%rsi,%%rdx,8), %%rdx\nadd 64(%%rsi,%%rdx,8), %%rdx"));
     TIME("chain: add of memory", 10, TEN("add 64(%%rsi), %%rax"));
@@ -452,7 +454,8 @@ static void branches(void)
     TIME("coin: one in 31", 1, COIN "jz 2f\nadd $1, %%rax\n2:");
     for (int i = 0; i < COINS; i++)
         coins[i] = random64(&seed) >> 33 & 1;
-    for (int n = 64; n <= COINS; n *= 2) {
+    for (int n = 64; n <= COINS;
+        n += n < 32768 ? n : 8192) { /* those longer than the turns come again with the next try */
         char name[80];
         for (int i = n; i < COINS; i++)
             coins[i] = coins[i - n];
@@ -492,7 +495,7 @@ static void lines(void)
 /* Outcomes that need longer and longer histories: one in n differs, a random sequence of n comes again, a loop of n turns. */
 static void late(void)
 {
-    static const int few[] = {2, 4, 8, 12, 14, 16, 20, 24, 32, 48, 64, 0},
+    static const int few[] = {2, 4, 8, 12, 14, 16, 20, 24, 32, 48, 64, 128, 192, 0},
                      many[] = {16, 64, 128, 256, 384, 512, 1024, 2048, 4096, 0};
     uint64_t seed = 88172645463325252u;
     char name[80];

@@ -31,8 +31,8 @@ static uint32_t masked(uint64_t value, uint32_t bits)
 
 /* ------------------------------------------------------------------------------------------------ TAGE */
 
-/** Lengths grow geometrically from SHORTEST_HISTORY to the longest. */
-static uint32_t history_length(uint32_t longest, uint32_t table)
+/** Lengths grow geometrically from SHORTEST_HISTORY to the longest, that of the last table. */
+static uint32_t history_length(uint32_t longest, uint32_t table, uint32_t tables)
 {
     /* ratio^(tables - 1) = longest / shortest, without libm: a root by bisection */
     double low = 1, high = longest, length = SHORTEST_HISTORY;
@@ -40,7 +40,7 @@ static uint32_t history_length(uint32_t longest, uint32_t table)
     for (int i = 0; i < 60; i++) {
         double ratio = (low + high) / 2, power = SHORTEST_HISTORY;
 
-        for (int k = 1; k < PEET_SIM_TAGE_TABLES; k++)
+        for (uint32_t k = 1; k < tables; k++)
             power *= ratio;
         *(power < longest ? &low : &high) = ratio;
     }
@@ -122,6 +122,7 @@ static inline int tage_steady(struct peet_sim_branch *b, uint64_t pc, int taken)
 static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
 {
     const uint32_t bits = b->config.table_bits - 2, mask = masked(~0ull, bits);
+    const int tables = (int)b->config.tables;
     uint32_t shift = bits; /* bits - t % bits */
     struct peet_sim_tage_entry *entries[PEET_SIM_TAGE_TABLES], *provider = NULL;
     uint16_t tags[PEET_SIM_TAGE_TABLES];
@@ -131,7 +132,7 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     int provider_table = -1, alternate_table = -1, fast_table = -1, said, provider_said, alternate_said;
     const int base_said = *base >= 2;
 
-    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
+    for (int t = 0; t < tables; t++) {
         uint32_t index =
             ((uint32_t)pc ^ (uint32_t)(pc >> shift) ^ b->index_folds.values[t] ^ b->tag_folds[0].values[t] << 1) & mask;
 
@@ -186,11 +187,11 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     } else {
         counter(base, taken);
     }
-    if (said != taken && provider_table + 1 < PEET_SIM_TAGE_TABLES) {
+    if (said != taken && provider_table + 1 < tables) {
         int t = provider_table + 1, found = -1;
 
         /* the shortest longer history with a useless entry, now and then the next one */
-        for (; t < PEET_SIM_TAGE_TABLES; t++)
+        for (; t < tables; t++)
             if (!entries[t]->useful) {
                 found = t;
                 if (peet_sim_random(&b->random) & 1)
@@ -199,11 +200,11 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
         if (found >= 0)
             *entries[found] = (struct peet_sim_tage_entry){tags[found], taken ? 0 : -1, 0};
         else
-            for (t = provider_table + 1; t < PEET_SIM_TAGE_TABLES; t++)
+            for (t = provider_table + 1; t < tables; t++)
                 entries[t]->useful--;
     }
     if (++b->updates % USEFUL_PERIOD == 0)
-        for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
+        for (int t = 0; t < tables; t++)
             for (uint32_t i = 0; i < 1u << bits; i++)
                 b->tables[t][i].useful >>= 1;
     tage_history(b, (uint32_t)taken);
@@ -225,23 +226,25 @@ int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch
 
     memset(b, 0, sizeof *b);
     b->config = *config;
+    b->config.tables = config->tables ? config->tables : PEET_SIM_TAGE_TABLES;
     b->random = 1;
     b->counters = calloc(1u << bits, 1);
     failed = !b->counters;
     if (b->counters)
         memset(b->counters, 1, 1u << bits); /* weakly not taken */
-    for (int t = 0; config->direction == PEET_SIM_TAGE && t < PEET_SIM_TAGE_TABLES; t++) {
-        b->lengths[t] = history_length(config->history_bits, (uint32_t)t);
+    for (int t = 0; config->direction == PEET_SIM_TAGE && t < (int)b->config.tables; t++) {
+        b->lengths[t] = history_length(config->history_bits, (uint32_t)t, b->config.tables);
         failed |= !(b->tables[t] = calloc(1u << (bits - 2), sizeof *b->tables[t]));
         for (uint32_t i = 0; b->tables[t] && i < 1u << (bits - 2); i++)
             b->tables[t][i].tag = UINT16_MAX; /* no tag has so many bits */
     }
-    while (config->direction == PEET_SIM_TAGE && b->fast_tables < PEET_SIM_TAGE_TABLES &&
+    while (config->direction == PEET_SIM_TAGE && b->fast_tables < b->config.tables &&
         b->lengths[b->fast_tables] <= config->fast_bits)
         b->fast_tables++;
     if (b->fast_tables)
         failed |= !(b->fast = calloc(config->fast_entries, sizeof *b->fast));
-    folds_init(&b->index_folds, b->lengths, bits - 2 ? bits - 2 : 1);
+    /* odd: of branches that come in turns, all outcomes of one would be folded onto half of an even number of bits */
+    folds_init(&b->index_folds, b->lengths, (bits - 2) | 1);
     folds_init(&b->tag_folds[0], b->lengths, TAG_BITS);
     folds_init(&b->tag_folds[1], b->lengths, TAG_BITS - 1);
     failed |= peet_sim_tags_init(&b->btb, config->btb_sets, config->btb_ways, PEET_SIM_LRU, 0) != 0;

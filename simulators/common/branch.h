@@ -33,6 +33,7 @@ struct peet_sim_branch_config {
     /* 2^n counters of the table (TAGE: of its base, and 2^(n-2) entries of each tagged table); 2..24 */
     uint32_t table_bits;
     uint32_t history_bits; /* GSHARE: 0..63; TAGE: the longest, 4..PEET_SIM_HISTORY_MAX */
+    uint32_t tables;       /* TAGE: tagged tables, 2..PEET_SIM_TAGE_TABLES; 0: so many */
     uint32_t fast_bits;    /* TAGE: tables of histories up to this are the fast part; 0: there is none */
     uint32_t fast_entries; /* ... which knows so many entries of them, two ways; a power of two, 2 or more */
     uint32_t

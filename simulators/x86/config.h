@@ -59,6 +59,7 @@
     X(string_bytes_cycle, "bytes", 1, 64, 32, "moved in a cycle by a rep-prefixed instruction") \
     X(sync_cycles, "cycles", 1, 100000, 20, "what a call of a thread library costs besides its recorded instructions") \
     X(branch_table_bits, "bits", 2, 24, 13, "2^n counters of the direction predictor") \
+    X(branch_tables, "tables", 2, 8, 8, "branch=tage: tables with tags, each of a fourth as many entries") \
     X(branch_history_bits, "bits", 4, 256, 128, "history of the direction predictor (gshare: up to 63)") \
     X(btb_entries, "branches", 4, 1048576, 4096, "branch target buffer, four ways") \
     X(return_entries, "calls", 1, 64, 16, "return stack") \

@@ -32,6 +32,7 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
         .direction = directions[c->branch],
         .table_bits = c->branch_table_bits,
         .history_bits = c->branch == BRANCH_GSHARE && c->branch_history_bits > 63 ? 63 : c->branch_history_bits,
+        .tables = c->branch_tables,
         .fast_bits = c->override_cycles ? c->override_history_bits : 0,
         .fast_entries = c->override_entries,
         .untaken_free = c->untaken_branches == UNTAKEN_FREE,

@@ -85,6 +85,8 @@ static int configure(struct x86 *x, const struct peet_env *env, const union peet
         c->name = (uint32_t)v[PARAM_##name].u64;
     X86_CORE_CHOICES(X)
 #undef X
+    if (c->branch != BRANCH_TAGE && !v[PARAM_override_cycles].u64)
+        c->override_cycles = 0; /* a preset's predictor that corrects itself is not the one that was asked for */
     x86_memory_config_params(x->memory_config, &v[PARAM_MEMORY_FIRST]);
     return 0;
 }

@@ -53,16 +53,6 @@ static inline void x86_units_take(struct x86_units *u, uint64_t units, uint64_t 
     }
 }
 
-/** The units of a use that are free for all of its cycles. */
-static inline uint64_t x86_units_fit(const struct x86_units *u, const struct x86_use *use, uint64_t at)
-{
-    uint64_t fit = use->units & x86_units_free(u, at + use->first);
-
-    for (unsigned i = 1; i < use->cycles && fit; i++)
-        fit &= x86_units_free(u, at + use->first + i);
-    return fit;
-}
-
 /** One of those that fit: in turn. */
 static inline unsigned x86_units_choose(struct x86_units *u, uint64_t fit, uint64_t all)
 {
@@ -76,10 +66,18 @@ static inline unsigned x86_units_choose(struct x86_units *u, uint64_t fit, uint6
     return unit;
 }
 
+/**
+ * So many cycles of a unit, from one on in which it is free. Cycles that older instructions have booked in between are passed
+ * over: what is ready first begins first, and the older one would be the one that waits (dividers).
+ */
 static inline void x86_units_book(struct x86_units *u, unsigned unit, uint64_t at, unsigned cycles)
 {
-    for (uint64_t end = at + cycles; at != end; at++)
-        x86_units_take(u, 1ull << unit, at);
+    for (; cycles; at++)
+        if (x86_units_free(u, at) >> unit & 1) {
+            x86_units_take(u, 1ull << unit, at);
+            cycles--;
+        }
+    u->horizon = at > u->horizon ? at : u->horizon;
 }
 
 /** The first cycle at or after `at` in which one unit of the set is free. */
@@ -165,7 +163,7 @@ static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86
         uint64_t taken = 0;
 
         for (i = 0; i < n; i++) {
-            uint64_t fit = x86_units_fit(u, &uses[i], at);
+            uint64_t fit = uses[i].units & x86_units_free(u, at + uses[i].first);
 
             if (!fit)
                 break;

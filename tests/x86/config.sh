@@ -25,6 +25,10 @@ for file in "$PEET_PREFIX"/share/peet/presets/*.cfg; do
     equal "mispredict_cycles of $name" "$(config mispredict_cycles)" "$(sed -n 's/^mispredict_cycles = \([0-9]*\);.*/\1/p' "$file")"
     run "preset=$file,mispredict_cycles=77" ./sum
     equal "a parameter over the preset $name" "$(config mispredict_cycles)" 77
+    for branch in gshare bimodal perfect; do # whatever the preset says of a predictor that corrects itself
+        run "preset=$name,branch=$branch" ./sum
+        equal "branch=$branch with the preset $name" "$(config override_cycles)" 0
+    done
 done
 run "preset=none,mcpu=haswell,memory=flat" ./sum
 equal "mcpu" "$(config mcpu)" haswell
@@ -47,6 +51,7 @@ refuses "fetch_uops" fetch_uops=17
 refuses "fetch_past_taken=off: .*fetch_uops" fetch_past_taken=off
 refuses "fetch_past_line=off: .*fetch_uops" fetch_past_line=off
 refuses "override_cycles: .*fetch_uops" override_cycles=3
+refuses "override_cycles: .*branch=tage" preset=zen4,branch=gshare,override_cycles=3
 refuses "override_cycles: .*power of two" fetch_uops=8,override_cycles=3,override_entries=100
 refuses "fetch_queue_uops=3: no room for .*fetch_uops=4" fetch_uops=4,fetch_queue_uops=3
 refuses "btb_entries=12: not 4 times a power of two" btb_entries=12

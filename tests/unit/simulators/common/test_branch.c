@@ -414,13 +414,53 @@ static void test_untaken(void)
         }
 }
 
+/* Mispredictions in the last of 30 rounds of a random sequence that comes again, with a loop's branch behind each outcome. */
+static uint64_t unlearnt(uint32_t table_bits, uint32_t tables, unsigned period)
+{
+    struct peet_sim_branch_config config = usual;
+    struct peet_sim_branch b;
+    uint64_t before = 0;
+
+    config.direction = PEET_SIM_TAGE;
+    config.history_bits = 200;
+    config.table_bits = table_bits;
+    config.tables = tables;
+    CU_ASSERT_FATAL(!peet_sim_branch_init(&b, &config));
+    for (unsigned round = 0; round < 30; round++) {
+        uint64_t seed = 77;
+
+        before = b.stats.conditional_wrong;
+        for (unsigned i = 0; i < period; i++) {
+            peet_sim_branch_conditional(&b, 0x400123, (int)(peet_sim_random(&seed) >> 40 & 1), 0x400200);
+            peet_sim_branch_conditional(&b, 0x400180, 1, 0x400100);
+        }
+    }
+    before = b.stats.conditional_wrong - before;
+    peet_sim_branch_fini(&b);
+    return before;
+}
+
+/* Tagged tables of 2^(n-2) entries each: a sequence is learnt that needs three quarters of all entries, whether n is even or odd, and
+ * one that needs twice as many is not. */
+static void test_capacity(void)
+{
+    for (uint32_t bits = 10; bits <= 14; bits++)
+        for (uint32_t tables = 4; tables <= 8; tables += 2) {
+            const unsigned entries = tables << (bits - 2), most = tables < 8 ? 11 : 4; /* per cent */
+
+            CU_ASSERT(unlearnt(bits, tables, entries / 4 * 3) < (uint64_t)entries * most / 100);
+            CU_ASSERT(unlearnt(bits, tables, 2 * entries) > 2 * entries / 7);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
-        {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
-        {"lengths of histories", test_lengths}, {"returns", test_returns}, {"around", test_around}, {"back", test_back},
-        {"targets", test_targets}, {"indirect jumps", test_indirect}, {"sequence", test_sequence},
-        {"outcomes", test_outcomes}, {"late", test_late}, {"untaken", test_untaken}, CU_TEST_INFO_NULL};
+        {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"capacity", test_capacity},
+        {"steady loops", test_steady}, {"lengths of histories", test_lengths}, {"returns", test_returns},
+        {"around", test_around}, {"back", test_back}, {"targets", test_targets}, {"indirect jumps", test_indirect},
+        {"sequence", test_sequence}, {"outcomes", test_outcomes}, {"late", test_late}, {"untaken", test_untaken},
+        CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

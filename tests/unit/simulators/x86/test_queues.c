@@ -7,12 +7,24 @@ enum { UNITS = 6, HORIZON = 60000 }; /* sets of them are numbered by themselves:
 
 static unsigned char busy[UNITS][HORIZON];
 
-static int fits(unsigned unit, uint64_t at, unsigned cycles)
+/* So many cycles of a unit from this one on, those passed over that are taken. */
+static void take(unsigned unit, uint64_t at, unsigned cycles)
 {
-    for (unsigned i = 0; i < cycles; i++)
-        if (busy[unit][at + i])
-            return 0;
-    return 1;
+    for (; cycles; at++)
+        if (!busy[unit][at]) {
+            busy[unit][at] = 1;
+            cycles--;
+        }
+}
+
+/* The one of these units, free in this cycle before, that is not any more. */
+static unsigned taken_in(const struct x86_units *u, uint64_t units, uint64_t cycle)
+{
+    unsigned k = 0;
+
+    while (k < UNITS && !((units >> k & 1) && !busy[k][cycle] && !(x86_units_free(u, cycle) >> k & 1)))
+        k++;
+    return k;
 }
 
 /* As core.c chooses. */
@@ -24,7 +36,7 @@ static uint64_t issue(struct x86_units *u, const struct x86_use *uses, unsigned 
     return x86_units_issue_short(u, uses, n, ready);
 }
 
-/* One use: the very first cycle in which one of the units is free for so long. */
+/* One use: it begins in the very first cycle in which one of the units is free. */
 static void single_uses(void)
 {
     struct x86_units *u = calloc(1, sizeof *u);
@@ -36,25 +48,33 @@ static void single_uses(void)
             (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), 0, 0};
         use.stretch = (uint8_t)use.units;
         uint64_t ready = base + rig_random(&seed, 600), got = issue(u, &use, 1, ready), at = ready;
-        int found = 0;
+        unsigned taken;
 
-        for (; !found; at += !found)
+        for (int found = 0; !found; at += !found)
             for (unsigned k = 0; k < UNITS && !found; k++)
-                found = (use.units >> k & 1) && fits(k, at + use.first, use.cycles);
-        wrong += got != at;
-        found = 0;
-        for (unsigned k = 0; k < UNITS && !found; k++) /* which of them it took, only it knows */
-            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) &&
-                !(x86_units_free(u, got + use.first) >> k & 1)) {
-                memset(&busy[k][got + use.first], 1, use.cycles);
-                found = 1;
-            }
-        wrong += !found;
+                found = (use.units >> k & 1) && !busy[k][at + use.first];
+        taken = taken_in(u, use.units, at + use.first); /* which of them it took, only it knows */
+        wrong += taken == UNITS || got != at;
+        take(taken % UNITS, at + use.first, use.cycles);
         base += rig_random(&seed, 7);
         if (base > HORIZON - 9000)
             break;
     }
     CU_ASSERT_EQUAL(wrong, 0);
+    free(u);
+}
+
+/* A divider: what is ready before an older instruction's turn begins at once, and has the rest of its cycles behind that. */
+static void passed_over(void)
+{
+    struct x86_units *u = calloc(1, sizeof *u);
+    const struct x86_use nine = {1, 0, 9, X86_STRETCHES, 0}, five = {1, 0, 5, X86_STRETCHES, 0};
+
+    CU_ASSERT_EQUAL(issue(u, &five, 1, 100), 100); /* taken: 100 to 104 */
+    CU_ASSERT_EQUAL(issue(u, &nine, 1, 95), 95);   /* 95 to 99, 105 to 108 */
+    CU_ASSERT_EQUAL(u->horizon, 109);
+    CU_ASSERT_EQUAL(issue(u, &five, 1, 95), 109);
+    CU_ASSERT_EQUAL(u->horizon, 114);
     free(u);
 }
 
@@ -87,8 +107,7 @@ static void spared_units(void)
 }
 
 /*
- * In turn: the next unit of the set behind the last one of all, and the first cycle in which that is free for so long; any of
- * the set if that one is not free within four cycles.
+ * In turn: the next unit of the set behind the last one of all, from the first cycle on in which that is free; any of the set if that one is not free within four cycles.
  */
 static void units_in_turn(void)
 {
@@ -113,15 +132,11 @@ static void units_in_turn(void)
             soon |= !busy[last][at + use.first + k];
         for (int found = 0; !found; at += !found)
             for (unsigned k = 0; k < UNITS && !found; k++)
-                found = (soon ? k == last : use.units >> k & 1) && fits(k, at + use.first, use.cycles);
+                found = (soon ? k == last : use.units >> k & 1) && !busy[k][at + use.first];
         got = x86_units_issue_turn(u, ~0ull, groups, &use, 1, ready, 0, 0);
-        wrong += got != at;
-        taken = soon ? last : UNITS;
-        for (unsigned k = 0; k < UNITS && taken == UNITS; k++) /* which of them it took, only it knows */
-            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) &&
-                !(x86_units_free(u, got + use.first) >> k & 1))
-                taken = k;
-        memset(&busy[taken][got + use.first], 1, use.cycles);
+        taken = taken_in(u, soon ? 1u << last : use.units, at + use.first);
+        wrong += taken == UNITS || got != at;
+        take(taken % UNITS, at + use.first, use.cycles);
         base += rig_random(&seed, 30);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -232,7 +247,7 @@ static void stores(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"single uses", single_uses}, {"units in turn", units_in_turn},
+    CU_TestInfo tests[] = {{"single uses", single_uses}, {"passed over", passed_over}, {"units in turn", units_in_turn},
         {"spared units", spared_units}, {"several uses", several_uses}, {"buffers", buffers}, {"stores", stores},
         CU_TEST_INFO_NULL};
 
