@@ -117,6 +117,8 @@ int peet__foreign_after_system_call(uint64_t pc);
 void peet__foreign_concurrent(int concurrent);
 
 /* --------------------------------------------------------------------------- foreign/allocator.c */
+/** The function at @at becomes a jump.  Returns: 0, PEET_EUNSUPPORTED: code cannot be changed */
+int peet__foreign_replace(uint64_t at, const void *by);
 
 /** The subject's allocator while libraries are recorded: functions of a copy of the C library. */
 struct peet__allocator {

@@ -80,7 +80,7 @@ enum { NREPLACED = sizeof replaced / sizeof *replaced, JUMP_BYTES = 14 };
 static uint64_t replaced_at[NREPLACED];
 
 /* jmp *0(%rip) and the address */
-static int replace(uint64_t at, const void *by)
+int peet__foreign_replace(uint64_t at, const void *by)
 {
     uint8_t jump[JUMP_BYTES] = {0xff, 0x25, 0, 0, 0, 0};
     const uint64_t lo = at & ~(PEET__PAGE - 1), hi = (at + JUMP_BYTES + PEET__PAGE - 1) & ~(PEET__PAGE - 1);
@@ -176,7 +176,7 @@ PUBLIC int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base,
     if (!err)
         err = find_storage(handle);
     for (unsigned k = 0; !err && k < NREPLACED; k++)
-        err = replace(replaced_at[k], replaced[k].by);
+        err = peet__foreign_replace(replaced_at[k], replaced[k].by);
     if (err)
         return err;
     copy.begin(1); /* as the first copy was: it may use the break, and there is one thread */

@@ -15,80 +15,25 @@
 #include <string.h>
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-#define ARITHMETIC \
-    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
-
-static ZydisDecoder decoder;
-
-unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out,
-    ZydisDecodedOperand *operands)
-{
-    if (!decoder.machine_mode &&
-        !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-        return 0;
-    if (pc < image->lo || pc >= image->hi)
-        return 0;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, image->text + (pc - image->lo), image->hi - pc, out, operands)))
-        return 0;
-    return out->length;
-}
-
-/* --------------------------------------------------------------------------------------------- what it is */
 
 static int starts(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/** Whether a jump or call names its target itself. */
-static int relative(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
-{
-    return z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
-}
-
-/* peet's number of a register, -1: none that is told. */
-static int register_of(ZydisRegister r)
-{
-    switch (ZydisRegisterGetClass(r)) {
-    case ZYDIS_REGCLASS_GPR8:
-    case ZYDIS_REGCLASS_GPR16:
-    case ZYDIS_REGCLASS_GPR32:
-    case ZYDIS_REGCLASS_GPR64:
-        return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) - ZYDIS_REGISTER_RAX;
-    case ZYDIS_REGCLASS_XMM:
-    case ZYDIS_REGCLASS_YMM:
-    case ZYDIS_REGCLASS_ZMM:
-        return PEET_REG_VEC0 + ZydisRegisterGetId(r);
-    case ZYDIS_REGCLASS_MASK:
-        return PEET_REG_MASK0 + ZydisRegisterGetId(r);
-    case ZYDIS_REGCLASS_X87:
-    case ZYDIS_REGCLASS_MMX:
-        return PEET_REG_X87;
-    case ZYDIS_REGCLASS_FLAGS:
-        return PEET_REG_FLAGS;
-    default:
-        return -1;
-    }
-}
-
-static int general(ZydisRegister r)
-{
-    int n = register_of(r);
-    return n >= 0 && n < 16 ? n : -1;
-}
-
 /* ------------------------------------------------------------------------------------------ following */
 
-/* What a register holds: some slot's value and a constant.  origin: of plan.origins, -1: unknown */
+/* What a register holds: some slot's value and a constant.  origin: of plan.origins, or one of these */
+enum { UNKNOWN = -1, CONSTANT = -2 /* no slot's */ };
 struct sum {
     int16_t origin;
     int64_t add;
 };
-/* slot: in the record of the block `part`, -1: in none yet; kept: its number for the blocks after that, -1: none */
+/* slot: in the record, -1: not yet */
 struct origin {
-    uint8_t reg, part;
+    uint8_t reg;
     uint16_t at;
-    int16_t slot, kept;
+    int16_t slot;
 };
 enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS, BLOCK_INSNS = 48 };
 
@@ -113,24 +58,14 @@ static int slot_of(struct state *s, int origin)
 {
     struct origin *o = &s->origins[origin];
     struct peet__foreign_plan *p = s->plan;
-    struct peet__foreign_part *const part = &p->parts[p->nparts - 1];
-    if (o->slot >= 0 && o->part == p->nparts - 1)
+    if (o->slot >= 0)
         return o->slot;
-    if (o->slot >= 0 && o->kept < 0 && p->nkeeps < PEET_FOREIGN_MOST_KEPT) {
-        o->kept = (int16_t)p->nkeeps;
-        p->keeps[p->nkeeps] = (struct peet_foreign_keep){(uint16_t)o->slot, (uint16_t)p->nkeeps};
-        p->keeper[p->nkeeps++] = o->part;
-    }
-    if (o->kept >= 0)
-        return PEET_FOREIGN_KEPT(o->kept);
     if (p->nslots == PEET__FOREIGN_SLOTS) {
         s->full = 1;
         return 0;
     }
-    p->slots[p->nslots++] =
-        (struct peet__foreign_slot){o->reg, (uint8_t)(p->nparts - 1), o->at, (uint16_t)part->nslots};
-    o->part = (uint8_t)(p->nparts - 1);
-    return o->slot = (int16_t)part->nslots++;
+    p->slots[p->nslots] = (struct peet__foreign_slot){o->reg, o->at};
+    return o->slot = (int16_t)p->nslots++;
 }
 
 static int new_origin(struct state *s, int reg, uint32_t at)
@@ -139,7 +74,7 @@ static int new_origin(struct state *s, int reg, uint32_t at)
         s->full = 1;
         return 0;
     }
-    s->origins[s->norigins] = (struct origin){(uint8_t)reg, 0, (uint16_t)at, -1, -1};
+    s->origins[s->norigins] = (struct origin){(uint8_t)reg, (uint16_t)at, -1};
     return (int)s->norigins++;
 }
 
@@ -147,7 +82,7 @@ static int new_origin(struct state *s, int reg, uint32_t at)
 static struct sum need(struct state *s, int reg)
 {
     struct sum *v = &s->sums[reg];
-    if (v->origin < 0)
+    if (v->origin == UNKNOWN)
         *v = (struct sum){(int16_t)new_origin(s, reg, s->at), 0};
     return *v;
 }
@@ -163,8 +98,10 @@ static struct peet_foreign_value *add_value(struct state *s)
 static void add_term(struct state *s, struct peet_foreign_value *v, int reg, int64_t multiplier)
 {
     struct sum sum = need(s, reg);
+    v->disp += (uint64_t)sum.add * (uint64_t)multiplier;
+    if (sum.origin == CONSTANT)
+        return;
     const int16_t slot = (int16_t)slot_of(s, sum.origin);
-    v->disp += (uint64_t)(sum.add * multiplier);
     if (multiplier == 1 && v->slot[0] == PEET_FOREIGN_NO_SLOT) {
         v->slot[0] = slot;
     } else {
@@ -180,10 +117,10 @@ static unsigned address(struct state *s, const ZydisDecodedOperandMem *m, uint64
     v->disp = (uint64_t)(m->disp.value + extra);
     if (m->base == ZYDIS_REGISTER_RIP)
         v->disp += next;
-    else if (general(m->base) >= 0)
-        add_term(s, v, general(m->base), 1);
-    if (general(m->index) >= 0)
-        add_term(s, v, general(m->index), m->scale);
+    else if (peet__foreign_general(m->base) >= 0)
+        add_term(s, v, peet__foreign_general(m->base), 1);
+    if (peet__foreign_general(m->index) >= 0)
+        add_term(s, v, peet__foreign_general(m->index), m->scale);
     v->fs = m->segment == ZYDIS_REGISTER_FS;
     return s->plan->nvalues - 1;
 }
@@ -225,11 +162,6 @@ static void range_ref(struct state *s, uint8_t kind, unsigned bytes, int reg, in
     add_ref(s, kind, bytes, PEET_REF_RANGE, first);
 }
 
-static int is_rep(const ZydisDecodedInstruction *z)
-{
-    return (z->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
-}
-
 static int is_prefetch(const ZydisDecodedInstruction *z)
 {
     return starts(ZydisMnemonicGetString(z->mnemonic), "prefetch");
@@ -245,8 +177,8 @@ static void string_refs(struct state *s, const ZydisDecodedInstruction *z, const
                 ((o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) != store)
                 continue;
             const uint8_t kind = store ? PEET_REF_STORE : PEET_REF_LOAD;
-            if (is_rep(z))
-                range_ref(s, kind, o[k].size / 8, general(o[k].mem.base), compares);
+            if (peet__foreign_is_rep(z))
+                range_ref(s, kind, o[k].size / 8, peet__foreign_general(o[k].mem.base), compares);
             else
                 add_ref(s, kind, o[k].size / 8, 0, address(s, &o[k].mem, 0, 0));
         }
@@ -323,12 +255,39 @@ static void references(struct state *s, const ZydisDecodedInstruction *z, const 
     }
 }
 
-/* Registers behind the instruction. */
-static void follow(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+/* What an instruction writes that does not depend on any register, as far as that is certain: an immediate operand, an
+ * address, what is read from memory that the dynamic linker has protected (addresses of data and offsets of thread-local
+ * variables).  @to: it is written; next: behind the instruction */
+static struct sum constant_of(const struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+    uint64_t next)
 {
-    struct sum next = {-1, 0};
-    const int to =
-        z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].size == 64 ? general(o[0].reg.value) : -1;
+    struct sum value = {CONSTANT, 0};
+    const uint64_t address = next + (uint64_t)o[1].mem.disp.value;
+    if (z->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].size >= 32)
+        value.add = o[0].size == 32 ? (int64_t)(uint32_t)o[1].imm.value.u : o[1].imm.value.s;
+    else if (z->mnemonic == ZYDIS_MNEMONIC_XOR && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        o[0].reg.value == o[1].reg.value && o[0].size >= 32)
+        value.add = 0;
+    else if (z->mnemonic == ZYDIS_MNEMONIC_LEA && o[1].mem.base == ZYDIS_REGISTER_RIP && o[0].size == 64)
+        value.add = (int64_t)address;
+    else if (z->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+        o[1].mem.base == ZYDIS_REGISTER_RIP && o[0].size == 64 && address >= s->plan->image->fixed_lo &&
+        address + sizeof value.add <= s->plan->image->fixed_hi)
+        memcpy(&value.add, (const void *)address, sizeof value.add);
+    else
+        value.origin = UNKNOWN;
+    return value;
+}
+
+/* Registers behind the instruction, which ends there. */
+static void follow(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t behind)
+{
+    struct sum next = {UNKNOWN, 0};
+    const int any =
+        z->operand_count > 1 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? peet__foreign_general(o[0].reg.value) : -1;
+    int to = z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].size == 64
+        ? peet__foreign_general(o[0].reg.value)
+        : -1;
     int64_t rsp = 0;
     int rsp_moves = 1;
     switch (z->mnemonic) {
@@ -357,23 +316,26 @@ static void follow(struct state *s, const ZydisDecodedInstruction *z, const Zydi
         next = s->sums[to];
         next.add += z->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
     } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-        general(o[1].reg.value) >= 0) {
-        next = s->sums[general(o[1].reg.value)];
-    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_LEA && general(o[1].mem.base) >= 0 &&
+        peet__foreign_general(o[1].reg.value) >= 0) {
+        next = s->sums[peet__foreign_general(o[1].reg.value)];
+    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_LEA && peet__foreign_general(o[1].mem.base) >= 0 &&
         o[1].mem.index == ZYDIS_REGISTER_NONE && z->address_width == 64) {
-        next = s->sums[general(o[1].mem.base)];
+        next = s->sums[peet__foreign_general(o[1].mem.base)];
         next.add += o[1].mem.disp.value;
+    } else if (any >= 0 && any != RSP) {
+        next = constant_of(s, z, o, behind);
+        to = any;
     }
     const struct sum stack = s->sums[RSP];
     for (unsigned k = 0; k < z->operand_count; k++)
         if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-            general(o[k].reg.value) >= 0)
-            s->sums[general(o[k].reg.value)] = (struct sum){-1, 0};
-    if (is_rep(z))
-        s->sums[RCX] = (struct sum){-1, 0};
+            peet__foreign_general(o[k].reg.value) >= 0)
+            s->sums[peet__foreign_general(o[k].reg.value)] = (struct sum){UNKNOWN, 0};
+    if (peet__foreign_is_rep(z))
+        s->sums[RCX] = (struct sum){UNKNOWN, 0};
     if (rsp_moves && !(z->mnemonic == ZYDIS_MNEMONIC_POP && to == RSP))
         s->sums[RSP] = (struct sum){stack.origin, stack.add + rsp};
-    else if (next.origin >= 0 && !rsp_moves)
+    else if (next.origin != UNKNOWN && !rsp_moves)
         s->sums[to] = next;
 }
 
@@ -398,18 +360,19 @@ static void registers(struct peet__foreign_plan *p, struct peet_insn *insn, cons
     const uint32_t first = p->nregs;
     for (unsigned k = 0; k < z->operand_count; k++)
         if (o[k].type == ZYDIS_OPERAND_TYPE_MEMORY) {
-            add_reg(p, insn, register_of(o[k].mem.base), &insn->naddresses);
-            add_reg(p, insn, register_of(o[k].mem.index), &insn->naddresses);
+            add_reg(p, insn, peet__foreign_register(o[k].mem.base), &insn->naddresses);
+            add_reg(p, insn, peet__foreign_register(o[k].mem.index), &insn->naddresses);
         }
     for (unsigned k = 0; k < z->operand_count; k++)
         if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ &&
-            !(register_of(o[k].reg.value) == PEET_REG_FLAGS && !(z->cpu_flags && z->cpu_flags->tested & ARITHMETIC)))
-            add_reg(p, insn, register_of(o[k].reg.value), &data);
+            !(peet__foreign_register(o[k].reg.value) == PEET_REG_FLAGS &&
+                !(z->cpu_flags && z->cpu_flags->tested & PEET__FOREIGN_ARITHMETIC)))
+            add_reg(p, insn, peet__foreign_register(o[k].reg.value), &data);
     insn->nreads = (uint8_t)(insn->naddresses + data);
     for (unsigned k = 0; k < z->operand_count; k++)
         if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
-            add_reg(p, insn, register_of(o[k].reg.value), &insn->nwrites);
-            if (general(o[k].reg.value) >= 0 && o[k].size < 32)
+            add_reg(p, insn, peet__foreign_register(o[k].reg.value), &insn->nwrites);
+            if (peet__foreign_general(o[k].reg.value) >= 0 && o[k].size < 32)
                 insn->flags |= PEET_INSN_PARTIAL;
         }
     insn->regs = p->regs + first;
@@ -422,93 +385,17 @@ struct life {
     uint32_t read, dead;
 };
 
-/* These leave their target as it was: without shadow stacks; if the source is 0. */
-static int may_not_write(const ZydisDecodedInstruction *z)
-{
-    return z->mnemonic == ZYDIS_MNEMONIC_RDSSPQ || z->mnemonic == ZYDIS_MNEMONIC_RDSSPD ||
-        z->mnemonic == ZYDIS_MNEMONIC_BSF || z->mnemonic == ZYDIS_MNEMONIC_BSR;
-}
-
-/* General registers, and the flags. */
-static void uses(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint32_t *out_reads,
-    uint32_t *out_writes)
-{
-    uint32_t reads = 0, writes = 0;
-    for (unsigned k = 0; k < z->operand_count; k++) {
-        if (o[k].type == ZYDIS_OPERAND_TYPE_MEMORY) {
-            if (general(o[k].mem.base) >= 0)
-                reads |= 1u << general(o[k].mem.base);
-            if (general(o[k].mem.index) >= 0)
-                reads |= 1u << general(o[k].mem.index);
-        } else if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && general(o[k].reg.value) >= 0) {
-            const uint32_t bit = 1u << general(o[k].reg.value);
-            if (o[k].actions != ZYDIS_OPERAND_ACTION_WRITE || o[k].size < 32 || may_not_write(z))
-                reads |= bit;
-            else
-                writes |= bit;
-        }
-    }
-    if (is_rep(z))
-        reads |= 1u << RCX;
-    const ZydisAccessedFlags *f = z->cpu_flags;
-    const int conditional =
-        is_rep(z) || z->meta.category == ZYDIS_CATEGORY_SHIFT || z->meta.category == ZYDIS_CATEGORY_ROTATE;
-    if (f && f->tested & ARITHMETIC)
-        reads |= PEET__FOREIGN_FLAGS;
-    else if (f && !conditional && ((f->modified | f->set_0 | f->set_1 | f->undefined) & ARITHMETIC) == ARITHMETIC)
-        writes |= PEET__FOREIGN_FLAGS;
-    else if (z->mnemonic == ZYDIS_MNEMONIC_SYSCALL || z->mnemonic == ZYDIS_MNEMONIC_PUSHFQ ||
-        z->mnemonic == ZYDIS_MNEMONIC_LAHF)
-        reads |= PEET__FOREIGN_FLAGS;
-    *out_reads = reads;
-    *out_writes = writes & ~reads;
-}
-
 static void live(struct life *life, uint32_t reads, uint32_t writes)
 {
     life->read |= reads & ~life->dead;
     life->dead |= writes & ~life->read;
 }
 
-static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next,
-    uint64_t *out_target)
-{
-    const int direct = relative(z, o);
-
-    if (direct)
-        *out_target = next + (uint64_t)o[0].imm.value.s;
-    switch (z->meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-        if (z->mnemonic == ZYDIS_MNEMONIC_XBEGIN)
-            return PEET__FOREIGN_UNKNOWN;
-        return z->mnemonic == ZYDIS_MNEMONIC_JRCXZ || z->mnemonic == ZYDIS_MNEMONIC_JECXZ ||
-                starts(ZydisMnemonicGetString(z->mnemonic), "loop")
-            ? PEET__FOREIGN_LOOP
-            : PEET__FOREIGN_BRANCH;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-        return z->mnemonic != ZYDIS_MNEMONIC_JMP ? PEET__FOREIGN_UNKNOWN
-            : direct                             ? PEET__FOREIGN_GOTO
-                                                 : PEET__FOREIGN_GOTO_INDIRECT;
-    case ZYDIS_CATEGORY_CALL:
-        return direct ? PEET__FOREIGN_CALL : PEET__FOREIGN_CALL_INDIRECT;
-    case ZYDIS_CATEGORY_RET:
-        return z->mnemonic == ZYDIS_MNEMONIC_RET ? PEET__FOREIGN_RET : PEET__FOREIGN_UNKNOWN;
-    case ZYDIS_CATEGORY_SYSRET:
-    case ZYDIS_CATEGORY_INTERRUPT:
-        return PEET__FOREIGN_STOP;
-    default:
-        break;
-    }
-    if (z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT || z->mnemonic == ZYDIS_MNEMONIC_INT3)
-        return PEET__FOREIGN_STOP;
-    return PEET__FOREIGN_NEXT;
-}
-
 static uint8_t flags_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint8_t klass)
 {
     if (klass == PEET_INSN_JUMP || klass == PEET_INSN_CALL)
-        return relative(z, o) ? 0 : PEET_INSN_INDIRECT;
-    return klass == PEET_INSN_STRING && is_rep(z) ? PEET_INSN_REP : 0;
+        return peet__foreign_names_target(z, o) ? 0 : PEET_INSN_INDIRECT;
+    return klass == PEET_INSN_STRING && peet__foreign_is_rep(z) ? PEET_INSN_REP : 0;
 }
 
 static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t pc)
@@ -520,7 +407,7 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
     s->at = p->n;
     *code = (struct peet__foreign_insn){.pc = pc, .length = z->length, .z = *z};
     memcpy(code->bytes, p->image->text + (pc - p->image->lo), z->length);
-    uses(z, o, &code->reads, &code->writes);
+    peet__foreign_uses(z, o, &code->reads, &code->writes);
     *insn = (struct peet_insn){.pc = pc,
         .opcode = peet__foreign_opcode(z, o, klass),
         .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref),
@@ -529,7 +416,7 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
     registers(p, insn, z, o);
     references(s, z, o, pc + z->length, klass);
     insn->nrefs = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref - insn->first_ref);
-    follow(s, z, o);
+    follow(s, z, o, pc + z->length);
     p->n++;
 }
 
@@ -586,6 +473,20 @@ static int may_go_to(const struct peet__foreign_plan *p, const struct peet__fore
         peet_rt_foreign_instead(to) == to;
 }
 
+/* By a word at a fixed place, a jump or call leads where it led before. */
+static void guess(const struct state *s, struct peet__foreign_part *last)
+{
+    const struct peet__foreign_insn *const insn = &s->plan->code[s->plan->n - 1];
+    uint64_t to;
+    if ((last->end != PEET__FOREIGN_CALL_INDIRECT && last->end != PEET__FOREIGN_GOTO_INDIRECT) ||
+        insn->z.raw.modrm.mod != 0 || insn->z.raw.modrm.rm != 5)
+        return;
+    memcpy(&to, (const void *)(last->next + (uint64_t)insn->z.raw.disp.value), sizeof to);
+    last->guess = to != last->next && peet__foreign_can_translate(to);
+    if (last->guess)
+        last->target = to;
+}
+
 /* Where the trace goes on behind its last block; 0: nowhere. */
 static uint64_t way_on(struct state *s, const struct peet__foreign_image *image)
 {
@@ -593,6 +494,8 @@ static uint64_t way_on(struct state *s, const struct peet__foreign_image *image)
     struct peet__foreign_plan *p = s->plan;
     struct peet__foreign_part *last = &p->parts[p->nparts - 1];
     uint64_t to = 0;
+    if (p->n && s->profile_of)
+        guess(s, last);
     if (s->full || p->nparts == s->parts)
         return 0;
     switch (last->end) {
@@ -605,6 +508,12 @@ static uint64_t way_on(struct state *s, const struct peet__foreign_image *image)
     case PEET__FOREIGN_GOTO:
         to = last->target;
         break;
+    case PEET__FOREIGN_CALL_INDIRECT:
+        to = last->guess && s->ncalls < PEET__FOREIGN_CALLS ? last->target : 0;
+        break;
+    case PEET__FOREIGN_GOTO_INDIRECT:
+        to = last->guess ? last->target : 0;
+        break;
     case PEET__FOREIGN_RET:
         to = s->ncalls && p->code[p->n - 1].length < 3 ? s->calls[s->ncalls - 1] : 0;
         break;
@@ -615,7 +524,7 @@ static uint64_t way_on(struct state *s, const struct peet__foreign_image *image)
         last->taken = 0;
         return 0;
     }
-    if (last->end == PEET__FOREIGN_CALL) {
+    if (last->end == PEET__FOREIGN_CALL || last->end == PEET__FOREIGN_CALL_INDIRECT) {
         s->calls[s->ncalls++] = last->next;
     } else if (last->end == PEET__FOREIGN_RET) {
         s->ncalls--;
@@ -634,7 +543,7 @@ static int ends_part(const ZydisDecodedInstruction *z)
 }
 
 /* One block, from pc on.  Where it ends does not depend on the trace: if that has no room for it, it has no instructions. */
-static void analyse_part(struct state *s, struct life *life, uint64_t pc)
+static void analyse_part(struct state *s, uint64_t pc)
 {
     struct peet__foreign_plan *p = s->plan;
     struct peet__foreign_part *const part = &p->parts[p->nparts - 1];
@@ -653,12 +562,10 @@ static void analyse_part(struct state *s, struct life *life, uint64_t pc)
             part->end = PEET__FOREIGN_UNKNOWN;
             break;
         }
-        part->end = end_of(&z, operands, pc + z.length, &part->target);
+        part->end = peet__foreign_end_of(&z, operands, pc + z.length, &part->target);
         if (part->end == PEET__FOREIGN_UNKNOWN)
             break;
         one(s, &z, operands, pc);
-        if (life)
-            live(life, p->code[p->n - 1].reads, p->code[p->n - 1].writes);
         pc += z.length;
         if (ends_part(&z))
             break;
@@ -666,12 +573,12 @@ static void analyse_part(struct state *s, struct life *life, uint64_t pc)
     if (s->full && p->nparts > 1) {
         p->n = part->insn, p->nrefs = part->ref, p->nvalues = part->value;
         p->nslots = first_slot, p->nregs = first_reg;
-        part->nslots = 0;
     }
     part->next = pc;
     part->ninsns = p->n - part->insn;
     part->nrefs = p->nrefs - part->ref;
     part->nvalues = p->nvalues - part->value;
+    part->nslots = p->nslots;
 }
 
 static int is_call_or_return(enum peet__foreign_end end)
@@ -679,12 +586,69 @@ static int is_call_or_return(enum peet__foreign_end end)
     return end == PEET__FOREIGN_CALL || end == PEET__FOREIGN_CALL_INDIRECT || end == PEET__FOREIGN_RET;
 }
 
-uint32_t peet__foreign_dead(const struct peet__foreign_plan *p, uint32_t insn)
+/* What is dead where control goes that is none of the part's next one; what is dead where it ends, for the last. */
+static uint32_t dead_outside(const struct peet__foreign_plan *p, const struct peet__foreign_part *part)
+{
+    const int last = part == peet__foreign_last(p);
+    switch (part->end) {
+    case PEET__FOREIGN_BRANCH:
+        return last ? peet__foreign_dead_at(p->image, part->target) & peet__foreign_dead_at(p->image, part->next)
+                    : peet__foreign_dead_at(p->image, part->taken ? part->next : part->target);
+    case PEET__FOREIGN_GOTO:
+        return last ? peet__foreign_dead_at(p->image, part->target) : UINT32_MAX;
+    case PEET__FOREIGN_CALL:
+        return last ? 0 : UINT32_MAX;
+    default:
+        return 0;
+    }
+}
+
+uint32_t peet__foreign_dead(struct peet__foreign_plan *p, uint32_t insn)
 {
     struct life life = {1u << RSP, 0};
-    for (uint32_t k = insn; k < p->n; k++) {
-        live(&life, p->code[k].reads, p->code[k].writes);
-        if (p->code[k].z.meta.category == ZYDIS_CATEGORY_COND_BR || p->code[k].z.meta.category == ZYDIS_CATEGORY_RET)
+    uint32_t part = 0, k = insn;
+    while (part + 1 < p->nparts && p->parts[part + 1].insn <= insn)
+        part++;
+    for (; part < p->nparts; part++) {
+        struct peet__foreign_part *const of = &p->parts[part];
+        for (; k < of->insn + of->ninsns; k++)
+            live(&life, p->code[k].reads, p->code[k].writes);
+        if (is_call_or_return(of->end)) /* the calling convention */
+            live(&life, 0, PEET__FOREIGN_FLAGS);
+        if (!of->dead_known && (p->has_profile || of->end != PEET__FOREIGN_BRANCH))
+            of->dead_outside = dead_outside(p, of);
+        of->dead_known = 1;
+        if (part + 1 == p->nparts)
+            live(&life, 0, of->dead_outside);
+        else
+            live(&life, ~of->dead_outside, 0);
+        if (!of->dead_outside)
+            break;
+    }
+    return life.dead & ~(1u << RSP);
+}
+
+/* @branches: so many conditional jumps are looked behind */
+static uint32_t dead_from(const struct peet__foreign_image *image, uint64_t pc, unsigned branches)
+{
+    enum { MOST = 12 };
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecodedInstruction z;
+    struct life life = {1u << RSP, 0};
+    for (unsigned k = 0; k < MOST && peet__foreign_decode(image, pc, &z, operands); k++) {
+        uint32_t reads, writes;
+        uint64_t target = 0;
+        peet__foreign_uses(&z, operands, &reads, &writes);
+        live(&life, reads, writes);
+        pc += z.length;
+        const enum peet__foreign_end end = peet__foreign_end_of(&z, operands, pc, &target);
+        if (is_call_or_return(end))
+            live(&life, 0, PEET__FOREIGN_FLAGS);
+        if (end == PEET__FOREIGN_BRANCH && branches)
+            live(&life, 0, dead_from(image, pc, branches - 1) & dead_from(image, target, branches - 1));
+        if (end == PEET__FOREIGN_GOTO)
+            pc = target;
+        else if (end != PEET__FOREIGN_NEXT || z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
             break;
     }
     return life.dead;
@@ -692,19 +656,7 @@ uint32_t peet__foreign_dead(const struct peet__foreign_plan *p, uint32_t insn)
 
 uint32_t peet__foreign_dead_at(const struct peet__foreign_image *image, uint64_t pc)
 {
-    enum { MOST = 12 };
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    ZydisDecodedInstruction z;
-    struct life life = {1u << RSP, 0};
-    uint64_t target;
-    for (unsigned k = 0; k < MOST && peet__foreign_decode(image, pc, &z, operands); k++, pc += z.length) {
-        uint32_t reads, writes;
-        uses(&z, operands, &reads, &writes);
-        live(&life, reads, writes);
-        if (end_of(&z, operands, pc + z.length, &target) != PEET__FOREIGN_NEXT || z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
-            break;
-    }
-    return life.dead;
+    return dead_from(image, pc, 1);
 }
 
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile,
@@ -717,36 +669,26 @@ int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, peet__
         .profile = profile ? profile(pc) : NULL,
         .insns = profile ? PEET__FOREIGN_INSNS : FEW_INSNS,
         .parts = profile ? PEET__FOREIGN_PARTS : FEW_PARTS};
-    struct life life = {0, 0};
-    int certain = 1; /* what comes next comes whatever happens: no conditional jump so far */
     p->image = image;
-    p->nparts = p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = p->nkeeps = p->words = 0;
+    p->has_profile = profile != NULL;
+    p->nparts = p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = p->words = 0;
     for (int r = 0; r < 16; r++) {
-        s.origins[r] = (struct origin){(uint8_t)r, 0, 0, -1, -1};
+        s.origins[r] = (struct origin){(uint8_t)r, 0, -1};
         s.sums[r] = (struct sum){(int16_t)r, 0};
     }
     s.reached = s.most = s.profile ? s.profile->counts[0] : 1;
     for (; pc; pc = way_on(&s, image)) {
         begin_part(p, image, pc);
-        analyse_part(&s, certain ? &life : NULL, pc);
-        const enum peet__foreign_end end = peet__foreign_last(p)->end;
-        if (certain && is_call_or_return(end) && !(life.read >> 16 & 1))
-            life.dead |= 1u << 16; /* the calling convention */
-        certain &= end == PEET__FOREIGN_GOTO || end == PEET__FOREIGN_CALL;
+        analyse_part(&s, pc);
         if (p->parts[p->nparts - 1].ninsns == 0 && p->nparts > 1) { /* it cannot go on there after all */
             p->nparts--;
             p->parts[p->nparts - 1].taken = p->parts[p->nparts - 1].returns = 0;
             break;
         }
     }
-    for (uint32_t k = 0; k < p->nparts; k++) {
-        p->parts[k].words = p->words;
-        p->words += p->parts[k].ninsns ? 1 + p->parts[k].nslots : 0;
-    }
-    p->dead = -1;
-    for (int r = 0; r < 16 && p->dead < 0; r++)
-        if (r != RSP && life.dead >> r & 1)
-            p->dead = r;
-    p->flags_free = (life.dead >> 16 & 1) != 0;
+    p->words = p->n ? 1 + p->nslots : 0;
+    const uint32_t dead = peet__foreign_dead(p, 0);
+    p->dead = dead & 0xffff ? __builtin_ctz(dead) : -1;
+    p->flags_free = (dead & PEET__FOREIGN_FLAGS) != 0;
     return 0;
 }

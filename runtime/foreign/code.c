@@ -4,19 +4,20 @@
  *
  *     mov  cursor, T            T: a register that holds nothing here, or a spilled one
  *     cmp  limit, T; jae full   where the flags hold nothing; elsewhere they are saved, if the block may turn back
- *     movq $word, (T)           for each of its blocks, those behind the first as blocks of one function
+ *     movq $word, (T)           says that control goes to the end
  *     mov  r, 8(T) ...          the registers that addresses need
  *     lea  n(T), T; mov T, cursor
  *     the instructions, each as it is; before some of them another register is recorded, into its word of the same
  *     record
  *     where a call in the trace returns in it: the address on the stack is compared
  *     the way on: links, or a look in the table of places
- *     ways out of the middle:   what has been taken for blocks that do not come is given back; a link
+ *     ways out of the middle:   the word becomes that of the path so far; what has been taken for blocks that do not
+ *                               come is given back; a link
  *     what is executed once:    where the ring is full, links that are not settled, return addresses
  *
  * What looks for a place in the tables leaves rcx and rdx in the spill words; the place found gets them back.
  *
- * What several blocks of a trace need is recorded once, and kept by the decoder (program/foreign_block.h).
+ * What several blocks of a trace need is recorded once.
  * A trace that has no profile yet counts how often it is executed, and how often each of its conditional jumps is taken.
  *
  * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.
@@ -137,10 +138,12 @@ static void put_spills(struct peet__foreign_code *c)
     put_save(c, RDX, SPILL(1));
 }
 
-void peet__put_arrival(struct peet__foreign_code *c)
+void peet__put_arrival(struct peet__foreign_code *c, uint32_t dead)
 {
-    put_load(c, RCX, SPILL(0));
-    put_load(c, RDX, SPILL(1));
+    if (!(dead >> RCX & 1))
+        put_load(c, RCX, SPILL(0));
+    if (!(dead >> RDX & 1))
+        put_load(c, RDX, SPILL(1));
 }
 
 /* The translator is asked for a link's target, and changes the link. */
@@ -220,6 +223,28 @@ static void put_look(struct peet__foreign_code *c, uint32_t table, uint32_t miss
     peet__put32(c, (int32_t)(table + offsetof(struct peet_foreign_place, code)));
 }
 
+/* The same where the flags hold nothing; @behind: the stack pointer is moved by so much, too. */
+static void put_look_free(struct peet__foreign_code *c, uint32_t table, uint32_t miss, int behind)
+{
+    uint8_t *other;
+    PEET__PUT(c, "\x0f\xb7\xca\xc1\xe1\x04"); /* movzwl %dx, %ecx; shl $4, %ecx */
+    PEET__PUT(c, "\x48\x03\x91");             /* add key(%rcx), %rdx */
+    peet__put32(c, (int32_t)(table + offsetof(struct peet_foreign_place, key)));
+    PEET__PUT(c, "\x75\x00"); /* jne other */
+    other = c->at;
+    if (behind)
+        put_memory(c, 0x8d, RSP, RSP, behind);
+    PEET__PUT(c, "\xff\xa1"); /* jmp *code(%rcx) */
+    peet__put32(c, (int32_t)(table + offsetof(struct peet_foreign_place, code)));
+    other[-1] = (uint8_t)(c->at - other);
+    PEET__PUT(c, "\x48\x2b\x91"); /* sub key(%rcx), %rdx */
+    peet__put32(c, (int32_t)(table + offsetof(struct peet_foreign_place, key)));
+    if (behind)
+        put_memory(c, 0x8d, RSP, RSP, behind);
+    PEET__PUT(c, "\xff\x24\x25"); /* jmp *miss */
+    peet__put32(c, (int32_t)miss);
+}
+
 static void put_look_jump(struct peet__foreign_code *c)
 {
     put_look(c, PEET_FOREIGN_JUMPS, STATE(PEET_FOREIGN_MISS_JUMP));
@@ -249,12 +274,24 @@ static void put_return(struct peet__foreign_code *c, unsigned more)
 {
     put_spills(c);
     PEET__PUT(c, "\x48\x8b\x14\x24"); /* mov (%rsp), %rdx */
-    PEET__PUT(c, "\x48\x8d\xa4\x24"); /* lea 8 + more(%rsp), %rsp */
-    peet__put32(c, (int32_t)(8 + more));
     if (more)
-        put_look_jump(c);
+        put_look_free(c, PEET_FOREIGN_JUMPS, STATE(PEET_FOREIGN_MISS_JUMP), (int)(8 + more));
     else
-        put_look(c, PEET_FOREIGN_RETURNS, STATE(PEET_FOREIGN_MISS_RETURN));
+        put_look_free(c, PEET_FOREIGN_RETURNS, STATE(PEET_FOREIGN_MISS_RETURN), 8);
+}
+
+/* A jump or call whose target is in a register or in memory. */
+static void put_indirect(struct peet__foreign_code *c, const struct peet__foreign_part *p,
+    const struct peet__foreign_insn *last)
+{
+    put_spills(c);
+    put_target(c, last);
+    if (p->end != PEET__FOREIGN_CALL_INDIRECT) {
+        put_look_jump(c);
+        return;
+    }
+    peet__put_push(c, p->next);
+    put_look_free(c, PEET_FOREIGN_JUMPS, STATE(PEET_FOREIGN_MISS_JUMP), 0);
 }
 
 /* The way on behind the last instruction, which is one of control. */
@@ -281,11 +318,13 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         break;
     case PEET__FOREIGN_CALL_INDIRECT:
     case PEET__FOREIGN_GOTO_INDIRECT:
-        put_spills(c);
-        put_target(c, last);
+        if (!p->guess) {
+            put_indirect(c, p, last);
+            break;
+        }
         if (p->end == PEET__FOREIGN_CALL_INDIRECT)
             peet__put_push(c, p->next);
-        put_look_jump(c);
+        put_jump_link(c, p->target);
         break;
     case PEET__FOREIGN_RET:
         put_return(c, last->length >= 3 && last->z.raw.imm[0].size == 16 ? (unsigned)last->z.raw.imm[0].value.u : 0);
@@ -383,13 +422,7 @@ static void put_careful_check(struct peet__foreign_code *c)
     }
 }
 
-/* Where a word is in the trace's record. */
-static uint32_t word_of(const struct peet__foreign_plan *p, uint32_t slot)
-{
-    return p->parts[p->slots[slot].part].words + 1 + p->slots[slot].k;
-}
-
-static void put_slots(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint32_t at)
+static void put_slots(struct peet__foreign_code *c, struct peet__foreign_plan *p, uint32_t at)
 {
     uint32_t first = 0, used = 0;
     for (first = 0; first < p->nslots && (p->slots[first].at != at || !at); first++)
@@ -410,7 +443,7 @@ static void put_slots(struct peet__foreign_code *c, const struct peet__foreign_p
     put_load(c, with, CONTROL(PEET_CONTROL_CURSOR));
     for (uint32_t k = first; k < p->nslots; k++)
         if (p->slots[k].at == at)
-            put_memory(c, 0x89, p->slots[k].reg, with, -8 * (int32_t)(p->words - word_of(p, k)));
+            put_memory(c, 0x89, p->slots[k].reg, with, -8 * (int32_t)(p->words - 1 - k));
     if (!free)
         put_load(c, with, SPILL(0));
 }
@@ -455,13 +488,11 @@ static void put_record(struct peet__foreign_code *c, const struct peet__foreign_
         cold->reg = (int)t;
         cold->spilled = spilled;
     }
-    for (uint32_t k = 0; k < p->nparts; k++) {
-        put_memory(c, 0xc7, 0, t, 8 * (int32_t)p->parts[k].words); /* movq $word, words(t) */
-        peet__put32(c, k ? -1 - (int64_t)k : (int64_t)word);
-    }
+    put_memory(c, 0xc7, 0, t, 0); /* movq $word, (t) */
+    peet__put32(c, (int64_t)(word + PEET_FOREIGN_WORD_STEP * (p->nparts - 1)));
     for (uint32_t k = 0; k < p->nslots; k++)
         if (p->slots[k].at == 0)
-            put_memory(c, 0x89, p->slots[k].reg, t, 8 * (int32_t)word_of(p, k));
+            put_memory(c, 0x89, p->slots[k].reg, t, 8 * (int32_t)(1 + k));
     put_memory(c, 0x8d, t, t, 8 * (int32_t)p->words); /* lea */
     put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
     if (p->counts)
@@ -484,6 +515,15 @@ static uint8_t *put_branch(struct peet__foreign_code *c, unsigned condition)
     return c->at;
 }
 
+/* cmpl $value, add + the memory operand of an instruction, which is relative to its end */
+static void put_compare(struct peet__foreign_code *c, const struct peet__foreign_insn *insn, int add, int32_t value)
+{
+    const uint64_t place = insn->pc + insn->length + (uint64_t)insn->z.raw.disp.value + (uint64_t)add;
+    PEET__PUT(c, "\x81\x3d");
+    peet__put32(c, (int64_t)(place - ((uint64_t)c->at + 8)));
+    peet__put32(c, value);
+}
+
 /* From a block to the next one of the trace, and the jumps out of it, which are aimed later.  Returns: whether there are any */
 static int put_way_on(struct peet__foreign_code *c, const struct peet__foreign_plan *p,
     const struct peet__foreign_part *part, struct way_out *out)
@@ -502,6 +542,12 @@ static int put_way_on(struct peet__foreign_code *c, const struct peet__foreign_p
         out->behind[0] = put_branch(c, (last->z.opcode & 0xf) ^ part->taken);
         return 1;
     }
+    for (int high = 0; part->guess && high < 2; high++) {
+        put_compare(c, last, 4 * high, (int32_t)(uint32_t)(part->target >> 32 * high));
+        out->behind[high] = put_branch(c, 5);
+    }
+    if (part->guess && part->end == PEET__FOREIGN_CALL_INDIRECT && part != peet__foreign_last(p))
+        peet__put_push(c, part->next);
     for (int high = 0; part->returns && high < 2; high++) {
         PEET__PUT(c, "\x81\x7c\x24"); /* cmpl $half, 4 * high(%rsp); jne */
         peet__put8(c, 4 * (unsigned)high);
@@ -510,26 +556,34 @@ static int put_way_on(struct peet__foreign_code *c, const struct peet__foreign_p
     }
     if (part->returns)
         PEET__PUT(c, "\x48\x8d\x64\x24\x08"); /* lea 8(%rsp), %rsp */
-    return part->returns;
+    return part->returns || part->guess;
 }
 
-static void put_way_out(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct way_out *out)
+/* @word: of the trace's first block */
+static void put_way_out(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct way_out *out,
+    uint64_t word)
 {
     const struct peet__foreign_part *part = out->part;
-    const uint32_t kept = part->words + 1 + part->nslots;
+    const uint32_t given_back = p->nslots - peet__foreign_kept(p, part);
+    const int early = part != peet__foreign_last(p);
     const uint64_t *count = p->counts && part->end == PEET__FOREIGN_BRANCH ? &p->counts[1 + (part - p->parts)] : NULL;
     const uint64_t to = part->taken ? part->next : part->target;
-    const uint32_t free = part->returns ? 0 : peet__foreign_dead_at(p->image, to) & ~(uint32_t)PEET__FOREIGN_FLAGS;
+    const uint32_t free =
+        part->returns || part->guess ? 0 : peet__foreign_dead_at(p->image, to) & ~(uint32_t)PEET__FOREIGN_FLAGS;
     const unsigned t = free ? (unsigned)__builtin_ctz(free) : RCX;
     for (int k = 0; k < 2; k++)
         if (out->behind[k])
             aim_here(c, out->behind[k]);
-    if (kept != p->words || count) {
+    if (early || count) {
         if (!free)
             put_save(c, t, SPILL(0));
-        if (kept != p->words) {
+        if (early) {
             put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
-            put_memory(c, 0x8d, t, t, -8 * (int32_t)(p->words - kept)); /* lea */
+            put_memory(c, 0xc7, 0, t, -8 * (int32_t)p->words); /* movq $word, -words(t) */
+            peet__put32(c, (int64_t)(word + PEET_FOREIGN_WORD_STEP * (uint64_t)(part - p->parts)));
+        }
+        if (given_back) {
+            put_memory(c, 0x8d, t, t, -8 * (int32_t)given_back); /* lea */
             put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
         }
         if (count)
@@ -539,6 +593,8 @@ static void put_way_out(struct peet__foreign_code *c, const struct peet__foreign
     }
     if (part->returns)
         put_return(c, 0);
+    else if (part->guess)
+        put_indirect(c, part, &p->code[part->insn + part->ninsns - 1]);
     else
         put_jump_link(c, to);
 }
@@ -565,6 +621,6 @@ void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan 
     }
     put_end(c, p);
     for (uint32_t k = 0; k < nout; k++)
-        put_way_out(c, p, &out[k]);
+        put_way_out(c, p, &out[k], word);
     peet__put_cold(c);
 }

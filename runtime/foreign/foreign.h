@@ -117,6 +117,14 @@ int peet_rt_foreign_prepare(peet_foreign_find *find, peet_foreign_improve *impro
  */
 int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc), int (*is_translated)(uint64_t pc));
 
+/**
+ * peet_rt_foreign_watch() - @changed is called whenever objects have been loaded or unloaded, in the host's world: mapped ones
+ * before they are relocated and their constructors run, unmapped ones afterwards
+ * @of_subject: it was the subject's doing
+ * Returns: 0, PEET_EUNSUPPORTED: this dynamic linker does not tell
+ */
+int peet_rt_foreign_watch(void (*changed)(int of_subject));
+
 /* allocator.c */
 enum { PEET_FOREIGN_ALLOCATOR_ENTRIES = 7 };
 /**

@@ -26,15 +26,26 @@ struct peet__foreign_symbol {
     int rank;
 };
 
+static struct peet__foreign_image *last;
+
 struct peet__foreign_image *peet__foreign_image_of(uint64_t pc)
 {
-    static struct peet__foreign_image *last;
     if (last && pc >= last->lo && pc < last->hi)
         return last;
     for (struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
         if (pc >= i->lo && pc < i->hi)
             return last = i;
     return NULL;
+}
+
+void peet__foreign_image_remove(struct peet__foreign_image *image)
+{
+    struct peet__foreign_image **at = &peet__foreign_images;
+    while (*at && *at != image)
+        at = &(*at)->next;
+    if (*at)
+        *at = image->next;
+    last = NULL;
 }
 
 struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc)
@@ -81,11 +92,29 @@ static void hide(struct peet__foreign_image *image, uint64_t pc)
             image->functions[k].recorded = 1;
 }
 
-/* The stubs through which an executable calls its libraries are entered one by one, which nobody sees; so the first of
- * them, which asks the dynamic linker when a function is called for the first time, is not shown either. */
-static void hide_stubs(struct peet__foreign_image *image)
+/* They are looked for once: a search that fails leaves a message for dlerror(), which the subject may see. */
+static void hide_shown(struct peet__foreign_image *image)
+{
+    static uint64_t at[sizeof shown / sizeof *shown];
+    static int found;
+    for (unsigned k = 0; k < sizeof shown / sizeof *shown; k++) {
+        if (!found)
+            at[k] = (uint64_t)dlsym(RTLD_DEFAULT, shown[k]);
+        hide(image, at[k]);
+    }
+    found = 1;
+}
+
+/* The stubs through which an executable of peetcc's calls its libraries are entered one by one, which nobody sees; so the
+ * first of them, which asks the dynamic linker when a function is called for the first time, is not shown either. */
+static void hide_stubs(struct peet__foreign_image *image, int (*recorded)(uint64_t))
 {
     static const uint8_t push[] = {0xff, 0x35}; /* push *got(%rip) */
+    int any = 0;
+    for (unsigned k = 0; k < image->nfunctions && !any; k++)
+        any = recorded(image->functions[k].lo);
+    if (!any)
+        return;
     for (unsigned k = 0; k < image->nfunctions; k++)
         if (image->functions[k].hi - image->functions[k].lo >= sizeof push &&
             memcmp(image->text + (image->functions[k].lo - image->lo), push, sizeof push) == 0)
@@ -118,8 +147,7 @@ static int read_functions(struct peet__foreign_image *image, uint64_t header, in
             .jumps = -1};
     }
     qsort(image->functions, image->nfunctions, sizeof *image->functions, by_lo);
-    for (unsigned k = 0; k < sizeof shown / sizeof *shown; k++)
-        hide(image, (uint64_t)dlsym(RTLD_DEFAULT, shown[k]));
+    hide_shown(image);
     return 0;
 }
 
@@ -189,7 +217,7 @@ static void load_symbols(struct peet__foreign_image *image)
 
 void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
 {
-    char text[40];
+    char text[256];
     unsigned lo = 0, hi;
     if (f->named)
         return;
@@ -209,7 +237,8 @@ void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_
     if (image->symbols && lo < image->nsymbols && image->symbols[lo].lo == f->lo) {
         f->pub.name = image->symbols[lo].name;
     } else {
-        snprintf(text, sizeof text, "0x%llx", (unsigned long long)(f->lo - image->bias));
+        snprintf(text, sizeof text, "%s+0x%llx", image->name ? image->name : "",
+            (unsigned long long)(f->lo - image->bias));
         f->pub.name = strdup(text);
     }
     if (!f->pub.name)
@@ -274,7 +303,7 @@ static void find_aims(struct peet__foreign_image *image)
     }
 }
 
-static int add_image(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t),
+int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t),
     struct peet_error *error)
 {
     struct peet__foreign_image *image = calloc(1, sizeof *image);
@@ -288,6 +317,9 @@ static int add_image(const struct dl_phdr_info *info, const char *path, int (*re
         if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && !image->lo) {
             image->lo = info->dlpi_addr + ph->p_vaddr;
             image->hi = image->lo + ph->p_memsz;
+        } else if (ph->p_type == PT_GNU_RELRO) { /* whole pages of it are protected */
+            image->fixed_lo = info->dlpi_addr + ph->p_vaddr;
+            image->fixed_hi = (image->fixed_lo + ph->p_memsz) & ~(uint64_t)4095;
         } else if (ph->p_type == PT_GNU_EH_FRAME) {
             header = info->dlpi_addr + ph->p_vaddr;
         }
@@ -334,10 +366,15 @@ static int holds(const struct dl_phdr_info *info, uint64_t pc)
     return 0;
 }
 
+int peet__foreign_is_own(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return !slash || strncmp(slash, "/libpeet-", 9) == 0 || strncmp(slash, "/ld-linux", 9) == 0;
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct search *s = arg;
-    const char *slash = strrchr(info->dlpi_name, '/');
     char self[4096];
     const int main_program = s->first;
     (void)size;
@@ -346,16 +383,16 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
         s->over = 1;
     if (s->over)
         return 1;
-    if (!main_program && (!slash || strncmp(slash, "/libpeet-", 9) == 0 || strncmp(slash, "/ld-linux", 9) == 0))
+    if (!main_program && peet__foreign_is_own(info->dlpi_name))
         return 0;
     if (main_program) {
         ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
         self[n > 0 ? n : 0] = 0;
     }
     const struct peet__foreign_image *before = peet__foreign_images;
-    s->err = add_image(info, main_program ? self : info->dlpi_name, s->recorded, s->error);
+    s->err = peet__foreign_image_add(info, main_program ? self : info->dlpi_name, s->recorded, s->error);
     if (main_program && peet__foreign_images != before)
-        hide_stubs(peet__foreign_images);
+        hide_stubs(peet__foreign_images, s->recorded);
     return s->err != 0;
 }
 
@@ -388,7 +425,7 @@ int peet__foreign_images_add_allocator(struct peet_error *error)
         .dlpi_phdr = (const void *)(allocator.base + header->e_phoff),
         .dlpi_phnum = header->e_phnum};
     const struct peet__foreign_image *before = peet__foreign_images;
-    int err = add_image(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
+    int err = peet__foreign_image_add(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
     if (!err && peet__foreign_images == before)
         err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has no table of its functions",
             info.dlpi_name);

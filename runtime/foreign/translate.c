@@ -17,7 +17,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-enum { CACHE_BYTES = 64 << 20, GRAIN = 1 << 16 };
+enum { CACHE_BYTES = 64 << 20, LEAST_CACHE_BYTES = 4 << 20, GRAIN = 1 << 16 };
 #define REACH 0x70000000ull
 
 int64_t peet__foreign_world_offset;
@@ -28,6 +28,7 @@ struct trace {
     uint8_t *arrival, *code, *end;
     uint16_t *offsets; /* of instructions in the code */
     uint32_t n;        /* of its blocks */
+    uint64_t first;    /* number */
     struct peet_foreign_block *descs;
     uint64_t links; /* direct jumps that lead here: the last one's number; 0: none */
     struct peet__foreign_image *image;
@@ -35,15 +36,16 @@ struct trace {
 };
 
 static struct trace *traces;
-static struct trace **in_order; /* by number */
-static uint64_t ntraces, room;
-/* Those that may be made anew: numbers.  A trace that has been stays as it is, for its words, and for who is on his way
+static struct trace **by_word; /* by number: each trace has one for each of its blocks, with which a path may end */
+static uint64_t nwords, room;
+/* Those that may be made anew: their first numbers.  A trace that has been stays as it is, for its words, and for who is on his way
  * through it; its first instruction becomes a jump to the new one. */
 static uint64_t *young, nyoung, young_room;
 
 struct link {
-    uint8_t *site;
+    uint8_t *site;         /* NULL: it is gone */
     uint64_t target, next; /* next: of those that lead to the same trace */
+    int32_t asks;          /* the displacement to where the translator is asked */
 };
 static struct link *links;
 static uint64_t nlinks, links_room;
@@ -51,28 +53,41 @@ static uint64_t nlinks, links_room;
 /* -------------------------------------------------------------------------------------------------- room */
 
 /* Memory within reach of all of the image, before or behind it. */
-static uint8_t *map_near(const struct peet__foreign_image *i)
+static uint8_t *map_near(const struct peet__foreign_image *i, size_t bytes)
 {
-    for (uint64_t distance = CACHE_BYTES; distance < REACH; distance += CACHE_BYTES)
+    for (uint64_t distance = bytes; distance < REACH; distance += bytes)
         for (int behind = 0; behind < 2; behind++) {
-            const uint64_t at = (behind ? i->hi + distance : i->lo - distance - CACHE_BYTES) & -(uint64_t)GRAIN;
-            void *p = mmap((void *)at, CACHE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+            const uint64_t at = (behind ? i->hi + distance : i->lo - distance - bytes) & -(uint64_t)GRAIN;
+            void *p = mmap((void *)at, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
             if (p == (void *)at)
                 return p;
             if (p != MAP_FAILED)
-                munmap(p, CACHE_BYTES);
+                munmap(p, bytes);
         }
     return NULL;
 }
 
+/* An object that comes later finds less room, and needs less. */
+static void make_cache(struct peet__foreign_image *i)
+{
+    enum { TIMES = 16 }; /* as much as its text, translated twice */
+    const size_t wanted = TIMES * (i->hi - i->lo);
+    size_t bytes = CACHE_BYTES;
+    while (i->is_late && bytes > LEAST_CACHE_BYTES && bytes / 2 >= wanted)
+        bytes /= 2;
+    for (; !i->cache && bytes >= LEAST_CACHE_BYTES; bytes /= 2) {
+        i->cache = map_near(i, bytes);
+        i->cache_bytes = bytes;
+    }
+    i->cache_at = i->cache;
+    i->cache_end = i->cache ? i->cache + i->cache_bytes : NULL;
+}
+
 uint8_t *peet__foreign_room(struct peet__foreign_image *i, size_t bytes)
 {
-    if (!i->cache) {
-        i->cache = map_near(i);
-        i->cache_at = i->cache;
-        i->cache_end = i->cache ? i->cache + CACHE_BYTES : NULL;
-    }
+    if (!i->cache)
+        make_cache(i);
     return i->cache && (size_t)(i->cache_end - i->cache_at) >= bytes ? i->cache_at : NULL;
 }
 
@@ -88,12 +103,15 @@ uint64_t peet__foreign_link(uint8_t *site, uint64_t target)
         links = l;
         links_room = more;
     }
-    links[nlinks++] = (struct link){.site = site, .target = target};
-    return nlinks;
+    links[nlinks] = (struct link){.site = site, .target = target};
+    memcpy(&links[nlinks].asks, site, sizeof links->asks);
+    return ++nlinks;
 }
 
 static void aim(uint8_t *site, const uint8_t *code)
 {
+    if (!site)
+        return;
     const int64_t distance = code - (site + 4);
     const int32_t near = (int32_t)distance;
     if (near == distance)
@@ -118,19 +136,6 @@ static void *copy(const void *from, size_t n, size_t size)
     return p;
 }
 
-/* What a block keeps for those behind it.  Returns: 0, or PEET_ENOMEM */
-static int describe_keeps(struct peet_foreign_block *d, const struct peet__foreign_plan *p, uint32_t part)
-{
-    struct peet_foreign_keep *keeps = malloc((p->nkeeps + 1) * sizeof *keeps);
-    if (!keeps)
-        return PEET_ENOMEM;
-    for (uint32_t k = 0; k < p->nkeeps; k++)
-        if (p->keeper[k] == part)
-            keeps[d->nkeeps++] = p->keeps[k];
-    d->keeps = keeps;
-    return 0;
-}
-
 static int describe(struct peet_foreign_block *d, const struct peet__foreign_plan *p,
     const struct peet__foreign_part *part, struct peet__foreign_function *f)
 {
@@ -145,26 +150,26 @@ static int describe(struct peet_foreign_block *d, const struct peet__foreign_pla
     d->ninsns = part->ninsns;
     d->nrefs = part->nrefs;
     d->nvalues = part->nvalues;
-    d->nslots = part->nslots;
+    d->nslots = peet__foreign_kept(p, part);
     d->code_bytes = (uint32_t)(part->next - part->pc);
     if (!insns || !regs || !d->refs || !d->values)
         return PEET_ENOMEM;
     for (uint32_t k = 0; k < part->ninsns; k++)
         insns[k].regs = regs + (insns[k].regs - p->regs);
-    return describe_keeps(d, p, (uint32_t)(part - p->parts));
+    return 0;
 }
 
 /* Room for one more trace.  Returns: whether there is */
 static int make_room(void)
 {
-    if (ntraces == room) {
-        struct trace **more = realloc(in_order, (2 * room + 1024) * sizeof *more);
+    if (nwords + PEET__FOREIGN_PARTS > room) {
+        struct trace **more = realloc(by_word, (2 * room + 1024) * sizeof *more);
         if (!more)
             return 0;
-        in_order = more;
+        by_word = more;
         room = 2 * room + 1024;
     }
-    return PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * ntraces < PEET_FOREIGN_WORDS_END;
+    return PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * (nwords + PEET__FOREIGN_PARTS) < PEET_FOREIGN_WORDS_END;
 }
 
 /* Where its calls return to leads to translations. */
@@ -204,7 +209,7 @@ static int begin_profile(struct trace *t, struct peet__foreign_plan *p)
     t->profile.counts = t->profile.parts ? counters(t->image, 1 + p->nparts) : NULL;
     p->counts = t->profile.counts;
     if (p->counts)
-        young[nyoung++] = ntraces;
+        young[nyoung++] = nwords;
     return p->counts != NULL;
 }
 
@@ -224,18 +229,18 @@ static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, p
     if (!c.at || !(t->descs = calloc(plan.nparts, sizeof *t->descs)))
         return NULL;
     t->arrival = c.at;
-    peet__put_arrival(&c);
+    peet__put_arrival(&c, peet__foreign_dead_at(image, pc));
     t->code = c.at;
     t->n = plan.nparts;
-    t->descs->word = PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * ntraces;
-    t->descs->ntrace = plan.nparts;
+    t->first = nwords;
     for (uint32_t k = 0; k < plan.nparts; k++)
         if (describe(&t->descs[k], &plan, &plan.parts[k], peet__foreign_function_of(image, plan.parts[k].pc)))
             return NULL;
-    peet__foreign_emit(&c, &plan, t->descs->word);
+    peet__foreign_emit(&c, &plan, PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * t->first);
     t->end = image->cache_at = c.at;
     t->offsets = copy(plan.offsets, plan.n, sizeof *plan.offsets);
-    in_order[ntraces++] = t;
+    for (uint32_t k = 0; k < t->n; k++)
+        by_word[nwords++] = t;
     enter_returns(image, &plan);
     peet__foreign_counts.blocks += plan.nparts;
     return t;
@@ -278,7 +283,9 @@ void peet__foreign_improve(void)
     uint64_t kept = 0;
     const uint64_t n = nyoung;
     for (uint64_t k = 0; k < n; k++) {
-        struct trace *const t = in_order[young[k]];
+        struct trace *const t = by_word[young[k]];
+        if (!t->image)
+            continue;
         if (t->profile.counts[0] < OFTEN)
             young[kept++] = young[k];
         else
@@ -298,7 +305,7 @@ static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
     if (!at)
         abort(); /* 64 MiB of them */
     struct peet__foreign_code c = {.at = at};
-    peet__put_arrival(&c);
+    peet__put_arrival(&c, 0);
     peet__put_native_jump(&c, target);
     any->cache_at = c.at;
     return (uint64_t)at;
@@ -309,6 +316,12 @@ static void remember(enum peet_foreign_kind kind, uint64_t target, uint64_t code
     struct peet_foreign_place *places =
         (void *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURNS : PEET_FOREIGN_JUMPS);
     places[target & 0xffff] = (struct peet_foreign_place){-target, code};
+}
+
+int peet__foreign_can_translate(uint64_t pc)
+{
+    struct peet__foreign_image *image = peet__foreign_image_of(pc);
+    return image && peet__foreign_function_of(image, pc) && peet_rt_foreign_instead(pc) == pc;
 }
 
 static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
@@ -334,12 +347,13 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
     return code;
 }
 
-const struct peet_foreign_block *peet_foreign_block(uint64_t word)
+const struct peet_foreign_block *peet_foreign_path(uint64_t word, uint32_t *out_n)
 {
     const uint64_t number = (word - PEET_FOREIGN_WORDS) / PEET_FOREIGN_WORD_STEP;
-    return word >= PEET_FOREIGN_WORDS && word % PEET_FOREIGN_WORD_STEP == 0 && number < ntraces
-        ? in_order[number]->descs
-        : NULL;
+    if (word < PEET_FOREIGN_WORDS || word % PEET_FOREIGN_WORD_STEP != 0 || number >= nwords)
+        return NULL;
+    *out_n = (uint32_t)(number - by_word[number]->first) + 1;
+    return by_word[number]->descs;
 }
 
 static uint64_t original_in(const struct trace *t, uint64_t pc)
@@ -364,9 +378,9 @@ int peet_foreign_is_translated(uint64_t pc)
 
 uint64_t peet_foreign_original(uint64_t pc)
 {
-    for (uint64_t k = 0; k < ntraces; k++)
-        if (pc >= (uint64_t)in_order[k]->arrival && pc < (uint64_t)in_order[k]->end)
-            return original_in(in_order[k], pc);
+    for (uint64_t k = 0; k < nwords; k += by_word[k]->n)
+        if (pc >= (uint64_t)by_word[k]->arrival && pc < (uint64_t)by_word[k]->end)
+            return original_in(by_word[k], pc);
     return 0;
 }
 
@@ -378,25 +392,57 @@ static int is_foreign(uint64_t pc)
     return image && peet__foreign_function_of(image, pc);
 }
 
-static int open_text(const struct peet__foreign_image *i)
+int peet__foreign_open(struct peet__foreign_image *i)
 {
     const uint64_t lo = i->lo & -4096ull, hi = (i->hi + 4095) & -4096ull;
-    return mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC) != 0 || !peet__foreign_room(i, 64))
+        return PEET_EUNSUPPORTED;
+    peet__foreign_enter_functions(i);
+    return 0;
 }
 
-int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error)
+static void forget_trace(struct trace *t)
+{
+    struct trace *current;
+    HASH_FIND(hh, traces, &t->pc, sizeof t->pc, current);
+    if (current == t)
+        HASH_DEL(traces, t);
+    t->image = NULL;
+    t->arrival = t->code = t->end = NULL;
+    t->profile.counts = NULL;
+}
+
+void peet__foreign_forget(struct peet__foreign_image *i)
+{
+    for (uint64_t k = 0; k < nwords; k += by_word[k]->n)
+        if (by_word[k]->image == i)
+            forget_trace(by_word[k]);
+    for (uint64_t k = 0; k < nlinks; k++) {
+        struct link *const link = &links[k];
+        if (i->cache && link->site >= i->cache && link->site < i->cache + i->cache_bytes)
+            link->site = NULL;
+        else if (link->site && link->target >= i->lo && link->target < i->hi)
+            memcpy(link->site, &link->asks, sizeof link->asks);
+    }
+    memset((void *)(uintptr_t)PEET_FOREIGN_JUMPS, 0, PEET_FOREIGN_END - PEET_FOREIGN_JUMPS);
+    if (i->cache)
+        munmap(i->cache, i->cache_bytes);
+    i->cache = i->cache_at = i->cache_end = NULL;
+}
+
+int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), struct peet_error *error)
 {
     int err = peet__foreign_images_find(recorded, error);
     if (!err)
         err = peet__foreign_images_add_allocator(error);
     if (!err && (err = peet_rt_foreign_prepare(find, peet__foreign_improve, &peet__foreign_world_offset)) != 0)
         peet_error_set(error, err, "foreign=record: the memory from 0x%x on is taken", PEET_FOREIGN_LOW);
-    for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next) {
-        if (open_text(i) || !peet__foreign_room(i, 64))
+    for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next)
+        if (peet__foreign_open(i))
             return peet_error_set(error, PEET_EUNSUPPORTED,
                 "foreign=record: this system does not let a program change its own code (%s)", i->path);
-        peet__foreign_enter_functions(i);
-    }
+    if (!err)
+        peet__foreign_objects_begin(recorded, look);
     if (!err && (err = peet_rt_foreign_begin(is_foreign, peet_foreign_is_translated)) != 0)
         peet_error_set(error, err, "out of memory");
     return err;

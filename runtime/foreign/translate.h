@@ -8,6 +8,7 @@
  *   code.c     the block's code in the cache
  *   entries.c  jumps from the original text to the cache
  *   translate.c  what is translated, and the way from one to the other
+ *   objects.c  objects that are loaded and unloaded later
  */
 #ifndef PEET_FOREIGN_TRANSLATE_H
 #define PEET_FOREIGN_TRANSLATE_H
@@ -34,12 +35,15 @@ struct peet__foreign_image {
     const char *path, *name;         /* name: behind the last slash */
     uint64_t bias, lo, hi;           /* of its executable segment */
     int (*is_recorded)(uint64_t pc); /* by peetcc, or otherwise not to be touched */
+    uint64_t fixed_lo, fixed_hi;     /* data that nothing writes any more: what the dynamic linker has relocated */
     uint8_t *text;                   /* as it was: text[pc - lo] */
     /* a bit for each byte of text that some jump or call may go to: from far away, or from near by */
     uint8_t *aims[2];
     struct peet__foreign_function *functions; /* by address */
     unsigned nfunctions;
     uint8_t *cache, *cache_at, *cache_end; /* within reach */
+    size_t cache_bytes;
+    int is_late; /* it was loaded when the subject was running */
     struct peet__foreign_symbol *symbols;
     unsigned nsymbols;
     /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
@@ -56,6 +60,14 @@ int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *e
 /** The copy of the C library that the subject allocates from, which is loaded now. */
 int peet__foreign_images_add_allocator(struct peet_error *error);
 extern struct peet__foreign_image *peet__foreign_images;
+/** One more object, if it has foreign code.  Returns: 0 or a peet_err */
+struct dl_phdr_info;
+int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t pc),
+    struct peet_error *error);
+/** Is it nobody's but the runtime's? */
+int peet__foreign_is_own(const char *path);
+/** The image is in the list no more. */
+void peet__foreign_image_remove(struct peet__foreign_image *image);
 /** Function names are looked up when they are wanted. */
 void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *function);
 /** May some direct jump or call of the image go there? */
@@ -65,7 +77,7 @@ int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
 
 enum {
     PEET__FOREIGN_INSNS = 96, /* of a trace that has a profile; of others fewer */
-    PEET__FOREIGN_PARTS = 24,
+    PEET__FOREIGN_PARTS = PEET_FOREIGN_MOST_BLOCKS,
     PEET__FOREIGN_CALLS = 8, /* in a trace, whose returns it follows */
     PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8,
     PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
@@ -86,10 +98,10 @@ enum peet__foreign_end {
     PEET__FOREIGN_UNKNOWN /* not to be decoded: executed where it is */
 };
 
-/** A word of the record: what a register holds before instruction `at`; the k-th of a block's. */
+/** A word of the record: what a register holds before instruction `at`. */
 struct peet__foreign_slot {
-    uint8_t reg, part;
-    uint16_t at, k;
+    uint8_t reg;
+    uint16_t at;
 };
 
 struct peet__foreign_insn {
@@ -106,10 +118,15 @@ struct peet__foreign_part {
     enum peet__foreign_end end;
     const struct peet__foreign_image *image;
     uint32_t insn, ref, value; /* the first */
-    uint32_t ninsns, nrefs, nvalues, nslots;
-    uint32_t words; /* of the record before its own */
-    /* the trace goes on where its conditional jump leads, not behind it; where its return leads, which is checked */
-    uint8_t taken, returns;
+    uint32_t ninsns, nrefs, nvalues;
+    uint32_t nslots; /* of the trace up to its end */
+    /* the trace goes on where its conditional jump leads, not behind it; where its return leads, which is checked; it ends
+     * by way of a word in memory, which is compared with what is there now, so that it leads to target (the stubs through
+     * which libraries call each other) */
+    uint8_t taken, returns, guess;
+    /* registers and flags that hold nothing where control goes otherwise */
+    uint8_t dead_known;
+    uint32_t dead_outside;
 };
 
 /** How often blocks of a trace without a profile were executed. */
@@ -122,8 +139,9 @@ struct peet__foreign_profile {
 typedef const struct peet__foreign_profile *peet__foreign_profile_of(uint64_t pc);
 
 /** A trace while it is being translated: blocks that follow each other by direct jumps, by calls and their returns, and by
- * conditional jumps: by falling through, or as they mostly go if there is a profile.  One piece of the record is reserved
- * for all of them; who leaves early gives back the rest. */
+ * conditional jumps: by falling through, or as they mostly go if there is a profile.  It has one record: a word that says
+ * how far control went, and what registers held.  It is written as if control went to the end; who leaves early says so,
+ * and gives back what was reserved for the rest. */
 struct peet__foreign_plan {
     struct peet__foreign_image *image;
     struct peet__foreign_part parts[PEET__FOREIGN_PARTS];
@@ -135,12 +153,11 @@ struct peet__foreign_plan {
     struct peet_foreign_value values[PEET__FOREIGN_VALUES];
     uint8_t regs[PEET__FOREIGN_REGS];
     struct peet__foreign_slot slots[PEET__FOREIGN_SLOTS];
-    struct peet_foreign_keep keeps[PEET_FOREIGN_MOST_KEPT];
-    uint8_t keeper[PEET_FOREIGN_MOST_KEPT]; /* the block that keeps it */
-    uint32_t nrefs, nvalues, nregs, nslots, nkeeps;
+    uint32_t nrefs, nvalues, nregs, nslots;
     uint16_t offsets[PEET__FOREIGN_INSNS]; /* where the code of each is behind the begin of the block's */
     int dead;                              /* a general register that holds nothing at the beginning; -1: none */
     int flags_free;                        /* the flags hold nothing there */
+    int has_profile;                       /* it is executed often */
     uint64_t *counts;                      /* of the profile that its executions make; NULL: none */
 };
 /** Its last block. */
@@ -149,17 +166,48 @@ static inline const struct peet__foreign_part *peet__foreign_last(const struct p
     return &p->parts[p->nparts - 1];
 }
 
+/** So many slots has the record of who leaves it behind that block: a few that hold nothing are rather kept than given
+ * back. */
+static inline uint32_t peet__foreign_kept(const struct peet__foreign_plan *p, const struct peet__foreign_part *part)
+{
+    enum { FEW = 4 };
+    return p->nslots - part->nslots <= FEW ? p->nslots : part->nslots;
+}
+
 /** What trace begins at pc?  @profile: how often its blocks were executed; NULL: that is not known.  Returns: 0 */
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile,
     struct peet__foreign_plan *out);
 enum { PEET__FOREIGN_FLAGS = 1 << 16 };
 /** General registers, but the stack pointer, and flags that hold nothing before an instruction of a trace. */
-uint32_t peet__foreign_dead(const struct peet__foreign_plan *plan, uint32_t insn);
+uint32_t peet__foreign_dead(struct peet__foreign_plan *plan, uint32_t insn);
 /** The same at any place of an image. */
 uint32_t peet__foreign_dead_at(const struct peet__foreign_image *image, uint64_t pc);
+
+/* --------------------------------------------------------------------------------------------- insn.c */
+
+/** The arithmetic flags, which are one register here. */
+#define PEET__FOREIGN_ARITHMETIC \
+    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
 /** One instruction of an image's text as it was.  Returns: its length, 0: none */
 unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out,
     ZydisDecodedOperand *operands);
+/** Does a jump or call name its target itself? */
+static inline int peet__foreign_names_target(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    return z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
+}
+/** peet's number of a register, -1: none that is told. */
+int peet__foreign_register(ZydisRegister r);
+/** The same of a general register, -1: it is none. */
+int peet__foreign_general(ZydisRegister r);
+/** Is it repeated, by a prefix? */
+int peet__foreign_is_rep(const ZydisDecodedInstruction *z);
+/** Which general registers are read, and which are written whole: a bit each, and PEET__FOREIGN_FLAGS. */
+void peet__foreign_uses(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint32_t *out_reads,
+    uint32_t *out_writes);
+/** How control goes on.  @next: the address after it.  @out_target: of what jumps or calls directly */
+enum peet__foreign_end peet__foreign_end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+    uint64_t next, uint64_t *out_target);
 
 /* --------------------------------------------------------------------------------------------- opcodes.c */
 
@@ -227,9 +275,10 @@ void peet__put_native_jump(struct peet__foreign_code *c, uint64_t target);
 void peet__put_push(struct peet__foreign_code *c, uint64_t value);
 /** What belongs behind the code, which ends here. */
 void peet__put_cold(struct peet__foreign_code *c);
-/** Both registers that whoever jumps to a place of the tables has spilled. */
-void peet__put_arrival(struct peet__foreign_code *c);
-/** The trace's code, behind its arrival.  Room must be there.  @word: of its first block */
+/** Both registers that whoever jumps to a place of the tables has spilled, but for those of @dead. */
+void peet__put_arrival(struct peet__foreign_code *c, uint32_t dead);
+/** The trace's code, behind its arrival.  Room must be there.  @word: of a path that ends with its first block; the next
+ * block's is PEET_FOREIGN_WORD_STEP further, and so on */
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *plan, uint64_t word);
 enum { PEET__FOREIGN_CODE_BYTES = 32 << 10 };
 
@@ -241,6 +290,12 @@ extern int64_t peet__foreign_world_offset;
 uint8_t *peet__foreign_room(struct peet__foreign_image *image, size_t bytes);
 /** Traces that have been executed often are made anew, as their profiles say. */
 void peet__foreign_improve(void);
+/** Is there code that may be translated? */
+int peet__foreign_can_translate(uint64_t pc);
+/** The image's code is entered from now on.  Returns: 0, or PEET_EUNSUPPORTED: it cannot be changed */
+int peet__foreign_open(struct peet__foreign_image *image);
+/** Nothing leads to translations of the image any more, which are gone. */
+void peet__foreign_forget(struct peet__foreign_image *image);
 /** A number for a direct jump: the rel32 at `site`. */
 uint64_t peet__foreign_link(uint8_t *site, uint64_t target);
 
@@ -255,16 +310,23 @@ struct peet__foreign_counts {
 };
 extern struct peet__foreign_counts peet__foreign_counts;
 
+/* --------------------------------------------------------------------------------------------- objects.c */
+
+/** What is loaded now is known. @recorded: as above; @look: the object at a pc has been loaded */
+void peet__foreign_objects_begin(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc));
+
 /* --------------------------------------------------------------------------------------- for the host */
 
 /** foreign.c of the host: load the subject's allocator.  Returns: 0 or a peet_err */
 int peet_foreign_load(struct peet_error *error);
-/** Begin to record foreign code. */
-int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error);
+/** Begin to record foreign code.  @recorded: by peetcc; @look: an object has been loaded there, of which @recorded will be
+ * asked */
+int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), struct peet_error *error);
 /** Which of LLVM's names of instructions are known; before that. */
 void peet_foreign_set_names(int (*is_known)(const char *name));
-/** The block whose records begin with this word; NULL: none */
-const struct peet_foreign_block *peet_foreign_block(uint64_t word);
+/** The blocks that were executed one behind the other if a record begins with this word; NULL: it is none of these.
+ * @out_n: how many */
+const struct peet_foreign_block *peet_foreign_path(uint64_t word, uint32_t *out_n);
 /** Is a place in the cache, so that what is executed there is recorded, or leads there? */
 int peet_foreign_is_translated(uint64_t pc);
 /** The original place of code in the cache; 0: it is none */

@@ -78,6 +78,33 @@ void peet__foreign_dispatch(uint64_t *frame)
     peet__visit_end(visit);
 }
 
+/* -------------------------------------------------------------------------------- objects come and go */
+
+static void (*objects_changed)(int of_subject);
+
+/* In place of the function that the dynamic linker calls for debuggers. */
+static void tell_objects(void)
+{
+    if (!peet__foreign_on || _r_debug.r_state != RT_CONSISTENT)
+        return;
+    const int of_subject = peet__rt.in_subject;
+    struct peet__visit visit = peet__visit_begin();
+    objects_changed(of_subject);
+    peet__visit_end(visit);
+}
+
+PUBLIC int peet_rt_foreign_watch(void (*changed)(int of_subject))
+{
+    enum { ALIGNED = 16 };                                     /* as functions are: nothing else lies there */
+    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
+    const uint8_t *const at = (const uint8_t *)_r_debug.r_brk;
+    const int skip = at && memcmp(at, landing, sizeof landing) == 0 ? (int)sizeof landing : 0;
+    if (!at || (uint64_t)at % ALIGNED != 0 || at[skip] != 0xc3)
+        return PEET_EUNSUPPORTED;
+    objects_changed = changed;
+    return peet__foreign_replace((uint64_t)at, (const void *)tell_objects);
+}
+
 /* ------------------------------------------------------------------------------- what this library calls */
 
 static void put(const void *bytes, size_t n)

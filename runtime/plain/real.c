@@ -15,6 +15,7 @@
  *   2. `peet__real_self` is NULL as long as the thread has no block.  It then records into a scratch ring (ring.c).
  *   3. The thread's control page says how far its words go; a block's slices say how far they are whole.
  */
+#include "plain/parcel.h"
 #include "plain/real.h"
 #include "plain/ring.h"
 #include "plain/shared.h"
@@ -48,16 +49,20 @@ struct peet__real {
     uint64_t *cursor;  /* of the block, while they do */
     uint64_t result;   /* of the last event */
     uint64_t overhead; /* ticks, */
-    uint64_t words;    /* and words whose cost is not in it yet */
+    uint64_t words;    /* and words, */
+    uint64_t notes;    /* and notes whose cost is not in it yet */
     uint64_t tick;     /* of the last slice */
     uint64_t asked, asked_corrected;
     uint64_t made;
+    uint64_t handed; /* blocks */
+    struct peet__parcels *parcels;
 };
 
 _Thread_local struct peet__real *peet__real_self;
 static _Thread_local struct peet__real mine;
 static struct peet__real_shared *shared;
 static uint64_t static_tls;
+static uint64_t note_millicycles; /* what a note costs beyond its words, as measured at the beginning */
 
 void peet__real_stub(uint64_t *frame, const uint64_t *xmm);
 
@@ -87,15 +92,26 @@ static void set_limit(struct peet__real *r)
     r->control->limit = r->block->words + PEET__REAL_WORDS;
 }
 
-/** The block goes to the writer. */
-static void hand_over(struct peet__real *r)
+/** A block goes to the writer, who is called if there is much for him or if this is a thread's last; by himself he looks
+ * now and then.  Each call costs as much as packing a block. */
+static void hand_over(struct peet__real *r, uint32_t index, uint32_t last)
 {
     const uint64_t n = atomic_fetch_add(&shared->nfull, 1);
+    uint64_t full;
 
-    atomic_store(&peet__real_full(shared)[n % shared->nblocks], r->index + 1);
-    wake(&shared->filled, &shared->writer_waits);
+    r->handed++;
+    atomic_store(&peet__real_full(shared)[n % shared->nblocks], index + 1);
+    full = n + 1 - atomic_load(&shared->written);
+    if (last || full >= PEET__REAL_CALL || full >= shared->nblocks / PEET__REAL_SHARE)
+        wake(&shared->filled, &shared->writer_waits);
+}
+
+/** The thread has no block any more. */
+static void let_go(struct peet__real *r)
+{
     shared->threads[r->thread].block = 0;
     r->block = NULL;
+    atomic_fetch_sub(&shared->kept, 1);
 }
 
 /** Wait until there is a free block.  Returns: its number, or UINT32_MAX: the writer is gone */
@@ -132,12 +148,12 @@ static int take_block(struct peet__real *r)
         return 0;
     }
     r->index = i;
+    atomic_fetch_add(&shared->kept, 1);
     r->block = peet__real_block(shared, i);
-    if (!r->block->unused) /* its pages are not there yet: all at once */
-        peet__raw_syscall(SYS_madvise, (long)r->block & -4096, sizeof *r->block, MADV_POPULATE_WRITE, 0, 0, 0);
-    r->block->unused = 1;
+    peet__parcel_populate(r->block, offsetof(struct peet__real_block, more));
     r->block->thread = r->thread;
-    r->block->last = 0;
+    r->block->last = r->block->packed = 0;
+    r->block->number = r->handed;
     r->whole = 0;
     atomic_store(&r->block->nslices, 0);
     shared->threads[r->thread].block = i + 1;
@@ -160,8 +176,8 @@ static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
         r->words += at - r->whole;
         r->whole = (uint32_t)at;
     }
-    r->overhead += r->words * shared->word_millicycles / 1000;
-    r->words = 0;
+    r->overhead += (r->words * shared->word_millicycles + r->notes * note_millicycles) / 1000;
+    r->words = r->notes = 0;
     if (now - r->overhead > r->tick && now > r->overhead)
         r->tick = now - r->overhead;
     b->slices[k] = (struct peet__real_slice){r->whole, why, r->result, r->tick};
@@ -169,12 +185,46 @@ static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
     atomic_store_explicit(&b->nslices, k + 1, memory_order_release);
 }
 
+/** A free block for what the thread has written.  Returns: its number, or UINT32_MAX: there is none, and waiting for one
+ * might take for ever, since those who keep blocks may wait for this thread */
+static uint32_t block_for_parcel(struct peet__real *r)
+{
+    const uint32_t i = peet__real_take(shared);
+
+    if (i != UINT32_MAX || 2 * atomic_load(&shared->kept) > shared->nblocks)
+        return i;
+    return wait_for_block(r);
+}
+
+/** What is in the block goes to the writer, packed if it can be.  Returns: 1: the block is empty, and the thread's own
+ * as before; 0: the thread has none any more */
+static int pass_on(struct peet__real *r)
+{
+    uint32_t i = UINT32_MAX;
+
+    if (r->whole >= PEET__REAL_PARCEL && (r->parcels || (r->parcels = peet__parcels_take(!shared->small)) != NULL))
+        i = block_for_parcel(r);
+    if (i == UINT32_MAX) {
+        hand_over(r, r->index, r->block->last);
+        let_go(r);
+        return 0;
+    }
+    peet__parcel_fill(r->parcels, peet__real_block(shared, i), r->block, r->whole);
+    hand_over(r, i, r->block->last);
+    /* In this order: a kill in between leaves an empty block, or one that the writer has already. */
+    atomic_store(&r->block->nslices, 0);
+    r->block->number = r->handed;
+    r->whole = 0;
+    r->control->cursor = r->block->words;
+    set_limit(r);
+    return 1;
+}
+
 /** A check has found the limit, or there is no room for an event. */
 static int next_block(struct peet__real *r, uint64_t now)
 {
     end_slice(r, PEET_SLICE_FULL, now);
-    hand_over(r);
-    return take_block(r);
+    return pass_on(r) || take_block(r);
 }
 
 /** What is done here between two readings of the clock does not count. */
@@ -231,9 +281,17 @@ static struct peet__real *recording(void)
 void peet_rt_real_note(unsigned type, unsigned nargs, const uint64_t *args)
 {
     struct peet__real *r = recording();
-    const uint64_t now = r ? ticks() : 0;
+    uint64_t now;
 
-    if (!r || !room(r, nargs + 1, 0, now))
+    if (!r)
+        return;
+    if (__builtin_expect(r->control->cursor + nargs + 1 < r->control->limit, 1)) {
+        put(r, type, nargs, args); /* there are many: reading the clock twice takes longer than all this */
+        r->notes++;
+        return;
+    }
+    now = ticks();
+    if (!room(r, nargs + 1, 0, now))
         return;
     put(r, type, nargs, args);
     /* compiled code counts its words from the last check of its own */
@@ -475,7 +533,14 @@ void peet__real_thread_ends(void)
     end_slice(r, PEET_SLICE_DONE, now);
     shared->threads[r->thread].overhead_ticks = r->overhead;
     r->block->last = 1;
-    hand_over(r);
+    if (pass_on(r)) {
+        const uint32_t own = r->index;
+
+        let_go(r);
+        peet__real_give(shared, own);
+        wake(&shared->freed, &shared->starving);
+    }
+    peet__parcels_give(r->parcels);
     leave_block(r);
     peet__real_self = NULL;
 }
@@ -613,6 +678,26 @@ static void calibrate(void)
     shared->event_millicycles = least_event * 1000;
 }
 
+/** What a note costs, from some that are taken back. */
+static void calibrate_notes(struct peet__real *r)
+{
+    enum { NOTES = 500, TIMES = 20 };
+    const uint64_t args[4] = {0};
+    uint64_t least = UINT64_MAX, words, begun, took;
+
+    for (int k = 0; k < TIMES; k++) {
+        begun = ticks();
+        for (int i = 0; i < NOTES; i++)
+            peet_rt_real_note(PEET_ABSTRACT_FREE, 4, args);
+        took = ticks() - begun;
+        least = took < least ? took : least;
+        r->control->cursor = r->block->words;
+    }
+    words = (uint64_t)NOTES * 5 * shared->word_millicycles;
+    note_millicycles = least * 1000 > words ? (least * 1000 - words) / NOTES : 0;
+    r->notes = 0;
+}
+
 static int map_shared(const char *fd_text)
 {
     const int fd = atoi(fd_text);
@@ -684,8 +769,10 @@ void peet__real_begin(void)
     on_exit(last_handler, NULL);
     atomic_fetch_add(&shared->nthreads, 1);
     tell_thread(0);
+    if (!begin_thread(0))
+        return;
+    calibrate_notes(&mine);
     shared->first_tick = ticks();
-    begin_thread(0);
 }
 
 void peet__real_program_ends(int status)

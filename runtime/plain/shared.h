@@ -9,12 +9,16 @@
  *   3. A thread's blocks come into the queue in the order in which it has filled them.  The queue has a place for each
  *      block there is, so that it is never full.
  *   4. Nothing is overwritten: a thread that finds no free block waits for the writer.
+ *   5. A thread keeps its block, which so stays in its cache, and packs what it has written into another one, which it
+ *      hands over (parcel.c).  `number` counts a thread's blocks, so that the writer knows, after a kill, which it has
+ *      already.  If more than half of the blocks are kept, blocks are handed over as they were written.
  */
 #ifndef PEET_PLAIN_SHARED_H
 #define PEET_PLAIN_SHARED_H
 
 #include <limits.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <peet/raw.h>
@@ -23,10 +27,14 @@
 #define PEET__REAL_MAGIC 0x314c414552544550u
 
 enum {
-    PEET__REAL_WORDS = 8192,                     /* a block is closed at the first check behind so many */
+    PEET__REAL_WORDS = 16384,                    /* a block is closed at the first check behind so many */
     PEET__REAL_SLACK = 2 * PEET_RAW_SLACK_WORDS, /* ... and has room for more */
+    PEET__REAL_MORE = 15872,                     /* words of room that packing never fills, but asks for */
     PEET__REAL_SLICES = 1024,                    /* and is closed when it has so many slices */
-    PEET__REAL_THREADS = 4096,                   /* that are recorded; further ones run unrecorded, and are counted */
+    PEET__REAL_PARCEL = 1024,                    /* fewer words are not packed */
+    PEET__REAL_CALL = 32, /* so many full blocks, or a share of all, are worth a call of the writer */
+    PEET__REAL_SHARE = 8, /* of the blocks, an eighth: so many free ones are worth a call of the threads that wait */
+    PEET__REAL_THREADS = 4096, /* that are recorded; further ones run unrecorded, and are counted */
     PEET__REAL_IMAGES = 256,
     PEET__REAL_PLACES = 1 << 14, /* objects whose addresses fall together share an order */
 };
@@ -42,11 +50,26 @@ struct peet__real_slice {
 struct peet__real_block {
     uint32_t thread;
     _Atomic uint32_t nslices;
-    uint32_t last; /* the thread has ended with it */
-    uint32_t unused;
+    uint32_t last;                      /* the thread has ended with it */
+    uint32_t populated;                 /* bytes of it from its first page on that are there */
+    uint64_t number;                    /* how many the thread has handed over before */
+    uint32_t packed;                    /* so many words are, into literals and codes behind the slices; 0: none are */
+    uint32_t ncodes, nliterals, unused; /* bytes */
     struct peet__real_slice slices[PEET__REAL_SLICES];
     uint64_t words[PEET__REAL_WORDS + PEET__REAL_SLACK];
+    uint64_t more[PEET__REAL_MORE]; /* so that there is room for whatever words are packed into */
 };
+
+/** Where packed words stand in a block of n slices, so that its pages are few, and the bytes that there is room for. */
+static inline uint8_t *peet__real_packed(const struct peet__real_block *b, uint32_t n)
+{
+    return (uint8_t *)(uintptr_t)&b->slices[n];
+}
+static inline size_t peet__real_packed_room(uint32_t n)
+{
+    return sizeof(struct peet__real_block) - offsetof(struct peet__real_block, slices) -
+        n * sizeof(struct peet__real_slice);
+}
 
 /** A thread that is recorded; number 0 is the main one. */
 struct peet__real_thread_info {
@@ -77,7 +100,9 @@ struct peet__real_shared {
     _Atomic uint32_t stopped;         /* and has stopped: the writer was gone */
     _Atomic uint64_t free;            /* first free block and 1, below a count of changes */
     _Atomic uint32_t freed, starving; /* a bell, and who listens */
-    _Atomic uint64_t nfull;           /* blocks that were ever full */
+    _Atomic uint32_t kept;            /* blocks that threads write */
+    uint32_t small;                   /* words are to take little room, whatever it costs */
+    _Atomic uint64_t nfull, written;  /* blocks that were ever full, and that the writer is done with */
     _Atomic uint32_t filled, writer_waits;
     _Atomic uint32_t nthreads;
     _Atomic uint32_t nimages, images_told;

@@ -11,8 +11,9 @@
 #include <string.h>
 
 /* Where a term of an address comes from: a tracked register (0..15), the thread pointer, zero, or a word
- * of the block's record. */
-enum { PEET__FS = 16, PEET__ZERO = 17, PEET__SLOT = 18 };
+ * of the block's record; for machine code of a block whose record stands before it (struct peet__block.sure),
+ * PEET__PAST + n: the n-th word back from that record's end. */
+enum { PEET__FS = 16, PEET__ZERO = 17, PEET__SLOT = 18, PEET__PAST = 0x8000 };
 /** All of them.  By halves, which compilers copy in place: a call of memcpy() may be the subject's. */
 static inline void peet__copy_regs(uint64_t *to, const uint64_t *from)
 {
@@ -67,6 +68,9 @@ struct peet__block {
     uint8_t recorded, sync;
     uint8_t loop; /* recorded once, behind its last turn: slot 0 is loop_reg then */
     uint8_t loop_reg;
+    uint8_t
+        sure; /* the tail comes whatever the next record says; its values are in terms of this block's record, too */
+    uint8_t past; /* a sure tail: its addresses are for machine code alone, see PEET__PAST */
     int32_t tail_taken;
     int64_t loop_step;      /* by which loop_reg moves each turn */
     const int64_t *strides; /* of a loop: by how much each value grows a turn; NULL if that varies */
@@ -93,6 +97,7 @@ struct peet__function {
     struct peet_block *blocks; /* nall of them: nsegments, then padding */
     struct peet__block *code;
     uint32_t nsegments, nall;
+    uint32_t first_id;     /* of its blocks, or of the next one's if it has none */
     uint32_t *sync_offset; /* per segment; UINT32_MAX if not sync */
     /* per segment: where the wait before its first access returns to; UINT32_MAX if none */
     uint32_t *turn_offset;
@@ -104,7 +109,7 @@ struct peet__function {
     struct peet__call *calls; /* ncalls of them */
     uint32_t ncalls;
     uint8_t new_section; /* the first of its section */
-    /* blocks of foreign code that follow each other; words of other traces come behind each */
+    /* blocks of foreign code that were executed one behind the other; words of others come behind the last */
     uint8_t trace;
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
     uint32_t native_hotness[2];           /* how often they were missed */

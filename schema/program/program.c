@@ -158,6 +158,7 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
         p->gaps.asm_statements += f->asm_statements;
         if ((int)f->granularity < p->granularity)
             p->granularity = f->granularity;
+        f->first_id = p->nblocks;
         for (uint32_t b = 0; b < f->nall; b++)
             f->blocks[b].id = p->nblocks++;
         for (uint32_t s = 0; s < f->nsegments; s++) {
@@ -199,6 +200,7 @@ int peet__program_add_part(struct peet_program *p, struct peet__function *f, uin
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     p->values = scratch;
     p->values_capacity = values;
+    f->first_id = p->nblocks;
     for (uint32_t b = 0; b < f->nall; b++)
         f->blocks[b].id = p->nblocks++;
     f->pub.id = p->nfunctions;
@@ -331,4 +333,9 @@ const struct peet_block *peet_program_block_of_turn(const struct peet_program *p
         if (p->pc_key[at] == pc)
             return &p->functions[p->pc_value[at] >> 32]->blocks[(uint32_t)p->pc_value[at]];
     return NULL;
+}
+
+uint32_t peet_program_nblocks(const struct peet_program *p)
+{
+    return p->nblocks;
 }

@@ -42,6 +42,9 @@ struct peet_program_gaps {
 void peet_program_gaps(struct peet_program *program, struct peet_program_gaps *out_gaps);
 
 /** A call of a function by its name, which stands at the end of a block. */
+/** peet_program_nblocks() - so many are known so far; their ids are below that */
+uint32_t peet_program_nblocks(const struct peet_program *program);
+
 typedef void peet_program_call(void *arg, const struct peet_block *block, const char *callee);
 /** peet_program_calls() - all there are in what is known */
 void peet_program_calls(struct peet_program *program, peet_program_call *fn, void *arg);

@@ -148,6 +148,7 @@ static struct peet__function *make(struct peet_program *p, unsigned what)
     f->pub.pc = f->pub.runtime_pc = f->start = FIRST_PC + PC_STEP * what;
     f->pub.blocks = f->blocks;
     f->granularity = 2;
+    f->first_id = p->nblocks;
     for (unsigned k = 0; k < f->nall; k++) {
         fill(f, &f->blocks[k], shapes[what], f->pub.pc + f->pub.code_bytes, insns + 2 * k, refs + 4 * k);
         f->blocks[k].index = k;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# order.sh FOLDER [all]: every instruction of every library that a program calls, address by address in their order, against executing
+# order.sh FOLDER [all]: every instruction of every library that a program calls, and what it references, address by address in their order, against executing
 # the same program one instruction at a time; a few programs or (all, or PEET_THOROUGH) all that do not allocate, which is done otherwise when nothing is recorded.
 . "$(dirname "$0")/lib.sh"
 # Both take the same variants: without this the recorded one's are pinned.
@@ -20,3 +20,7 @@ done
 sed 1000d $program.order >wrong.order
 "$compare" --order wrong.order --step measured ./$program 1 >printed && fail "an instruction that is not recorded is not missed"
 grep -q '^instruction 999: recorded is' printed || fail "the missing instruction is not named: $(cat printed)"
+# And an address.
+awk 'NR > 1000 && $3 != "-" && !done { $3 = "1"; done = 1 } { print }' $program.order >wrong.order
+"$compare" --order wrong.order --step measured ./$program 1 >printed && fail "a wrong address is not found"
+grep -q 'recorded addresses 0x1, referenced' printed || fail "the wrong address is not named: $(cat printed)"

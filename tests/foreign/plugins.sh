@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Libraries come and go while foreign code is recorded: plug-ins without a schema that call the program back, use the C library and throw; one
-# with a schema; another one in the same place.  The program does what it does natively, and what the plug-ins call of
-# the C library is recorded.
+# with a schema; another one in the same place.  The program does what it does natively, and what the plug-ins do themselves
+# and call of the C library is recorded, constructors and destructors among it.
 . "$(dirname "$0")/lib.sh"
 cat >plugin.cpp <<'END'
 #include <cstdio>
@@ -79,3 +79,65 @@ calls_of() { "$PEET_PREFIX/tests/json-get" -r out.1/stats.json counts.functions 
 for name in qsort snprintf strdup; do
     [ "$(calls_of $name)" -ge 2400 ] || fail "of 2400 calls of $name in plug-ins, $(calls_of $name) are recorded"
 done
+# Their own functions, by image: 4 times loaded, 200 calls each time.
+own() { "$PEET_PREFIX/tests/json-get" -r out.1/stats.json counts.functions name image "$3" | awk -v name="$1" -v image="$2" '$1 == name && $2 == image { sum += $3; n++ } END { print sum + 0, n + 0 }'; }
+for number in 1 2; do
+    equal "calls of work in plug-in $number, and its entries in the list" "$(own work libplain$number.so calls)" "800 1"
+    equal "constructors of plug-in $number" "$(own _GLOBAL__sub_I_plugin.cpp libplain$number.so calls)" "4 1"
+done
+
+# So many instructions as there are: a library that comes again at its place, at another one, and as another file of the same name.
+cat >loops.s <<'END'
+        .globl loops
+        .type loops, @function
+loops:  .cfi_startproc
+        mov $0, %eax            # room for a jump before what is jumped to
+        mov %rdi, %rcx
+1:      dec %rcx
+.ifdef LONGER
+        nop
+.endif
+        jnz 1b
+        ret
+        .cfi_endproc
+        .size loops, . - loops
+        .section .note.GNU-stack, "", @progbits
+END
+cat >again.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *last;
+static void use(const char *name, long rounds, int keep)
+{
+    void *library = dlopen(name, RTLD_NOW);
+    void (*loops)(long) = library ? (void (*)(long))dlsym(library, "loops") : NULL;
+    if (!loops)
+        exit(1);
+    printf("%d", last == (void *)loops);
+    last = (void *)loops;
+    loops(rounds);
+    if (!keep)
+        dlclose(library);
+}
+int main(void)
+{
+    use("./libloops.so", 100, 0);
+    use("./libloops.so", 1000, 0);
+    use("./libother.so", 1000, 1);
+    use("./libloops.so", 10000, 0);
+    if (rename("libloops.so", "libold.so") || rename("liblonger.so", "libloops.so"))
+        return 1;
+    use("./libloops.so", 100000, 0);
+    puts("");
+    return 0;
+}
+END
+must "$PEET_PLAIN_CC" -shared -o libloops.so loops.s
+must "$PEET_PLAIN_CC" -shared -o libother.so loops.s
+must "$PEET_PLAIN_CC" -shared -Wa,--defsym,LONGER=1 -o liblonger.so loops.s
+must "$peetcc" -O2 -o again again.c -ldl
+must "$peet" run -q --foreign=record --observe counts -d out.1 -- ./again >printed
+same printed <(echo 01101) "libraries did not come where they were to"
+equal "instructions of libother.so" "$(own loops libother.so instructions)" "$((3 + 2 * 1000)) 1"
+equal "instructions of libloops.so" "$(own loops libloops.so instructions | cut -d' ' -f1)" "$((3 + 2 * 100 + 3 + 2 * 1000 + 3 + 2 * 10000 + 3 + 3 * 100000))"

@@ -52,3 +52,11 @@ for others in "" "--observe counts" "--observe counts --observe dtrack" "--obser
     same "hash.$count" hash.1 "with '$others' the run is another"
     same "printed.$count" printed.1
 done
+# Processors that run ahead of each other, and an observer that counts blocks meanwhile: the same as block by block.
+for others in "" "--observe profile" "--observe hash"; do
+    # shellcheck disable=SC2086
+    must "$peet" run -q --foreign=record --machine bus,cache=4KiB --cores 3 $others -d out.bus -- ./many >printed.bus
+    printf '%s\n' "$(value out.bus/stats.json time.cycles) $(value out.bus/stats.json totals.instructions)" >numbers
+    [ -e numbers.1 ] || cp numbers numbers.1
+    same numbers numbers.1 "on bus with '$others' the run is another"
+done

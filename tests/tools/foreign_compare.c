@@ -8,7 +8,8 @@
  *       Executes the program plainly, instruction by instruction, while FUNCTION of it runs.  Instructions.
  *   foreign_compare --order FILE --step FUNCTION PROGRAM [ARGUMENT...]
  *       The same, address by address: FILE has a line for each instruction of libraries, in order, with its place in the file,
- *       in hexadecimal digits, and the file's name.  An instruction that repeats itself is one step.
+ *       in hexadecimal digits, the file's name, and the sum of the addresses that it references: of each the place in its page, 0 for
+ *       thread-local variables; "-": not compared.  An instruction that repeats itself is one step.
  *
  * STATS_JSON: of the same program, with the observer counts and roi=only.  Functions are those that readelf shows in the call frame
  * information of the shared objects; each must have the same counts, and none may be missing.  The runtime's own objects and the
@@ -18,6 +19,8 @@
  * Exit status: 0 equal, 1 different, 2 bad input.
  */
 #include "elfsyms.h"
+
+#include <Zydis/Zydis.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -148,21 +151,32 @@ static struct image *loaded(const char *base)
     return image_of(path);
 }
 
+/* Where the function of an image begins that has no symbol, "libc.so.6+0x1234"; 0: it has a name. */
+static uint64_t by_address(const char *image, const char *name)
+{
+    const size_t n = strlen(image);
+    return strncmp(name, image, n) == 0 && strncmp(name + n, "+0x", 3) == 0 ? strtoull(name + n + 1, NULL, 16) : 0;
+}
+
 static void read_peet(const char *path)
 {
     static const char *const keys[3] = {"instructions", "reads", "writes"};
     json_error_t error;
-    json_t *root = json_load_file(path, 0, &error), *list = json_object_get(json_object_get(root, "counts"), "functions"), *f;
+    json_t *root = json_load_file(path, 0, &error),
+           *list = json_object_get(json_object_get(root, "counts"), "functions"), *f;
     size_t index;
     if (!json_is_array(list))
         die("%s: no functions of the observer counts", path);
-    json_array_foreach (list, index, f) {
-        const char *name = json_string_value(json_object_get(f, "name")), *image = json_string_value(json_object_get(f, "image"));
+    json_array_foreach(list, index, f)
+    {
+        const char *name = json_string_value(json_object_get(f, "name")),
+                   *image = json_string_value(json_object_get(f, "image"));
         if (!name || !image || !is_library(image))
             continue;
         struct image *i = loaded(base_name(image));
         const struct elf_symbol *s = elf_function_named(i->elf, name, &(unsigned){0});
-        uint64_t at = strncmp(name, "0x", 2) == 0 ? strtoull(name, NULL, 16) : s ? s->value : 0;
+        uint64_t at = by_address(base_name(image), name);
+        at = at || !s ? at : s->value;
         for (unsigned k = 0; !at && k < i->elf->nsymbols; k++)
             if (strcmp(i->elf->symbols[k].name, name) == 0)
                 at = i->elf->symbols[k].value;
@@ -194,7 +208,9 @@ static void read_callgrind(const char *path)
         } else if (strncmp(line, "calls=", 6) == 0) {
             skip = 1;
         } else if (strncmp(line, "0x", 2) == 0) {
-            if (!skip && i && sscanf(line, "%" SCNx64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &at, &source, &n[0], &n[1], &n[2]) >= 3) {
+            if (!skip && i &&
+                sscanf(line, "%" SCNx64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &at, &source, &n[0], &n[1],
+                    &n[2]) >= 3) {
                 struct function *f = function_at(i, at);
                 for (int k = 0; f && k < 3; k++)
                     f->other[k] += n[k];
@@ -219,7 +235,9 @@ static void read_maps(pid_t pid)
     while (getline(&line, &room, file) > 0) {
         uint64_t lo, hi, offset;
         char rights[8];
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4095s", &lo, &hi, rights, &offset, name) == 5 && is_library(name)) {
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4095s", &lo, &hi, rights, &offset, name) ==
+                5 &&
+            is_library(name)) {
             struct image *i = image_of(name);
             if (offset == 0)
                 i->bias = lo;
@@ -247,7 +265,8 @@ static struct user_regs_struct wait_stop(pid_t pid)
 {
     struct user_regs_struct regs;
     int status;
-    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP ||
+        ptrace(PTRACE_GETREGS, pid, NULL, &regs))
         die("the program ended, or stopped for another reason");
     return regs;
 }
@@ -278,21 +297,90 @@ static int is_named(const struct image *i, const char *name)
     return i && strncmp(base_name(i->path), name, strlen(name)) == 0;
 }
 
-/* The next one recorded is that one; several times the same is once. */
-static void see_order(const struct image *i, uint64_t at)
+static uint64_t value_of(const struct user_regs_struct *r, ZydisRegister which, uint64_t next)
 {
-    uint64_t recorded;
+    const uint64_t general[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi, r->r8, r->r9, r->r10,
+        r->r11, r->r12, r->r13, r->r14, r->r15};
+    if (which == ZYDIS_REGISTER_RIP)
+        return next;
+    return which >= ZYDIS_REGISTER_RAX && which <= ZYDIS_REGISTER_R15 ? general[which - ZYDIS_REGISTER_RAX] : 0;
+}
+
+/* The place in a page; nothing for thread-local variables: how many a process has differs. */
+static uint64_t place_of(uint64_t address, uint64_t fs)
+{
+    return address - fs + 0x1000 < 0x2000 ? 0 : address & 0xfff;
+}
+
+/* What the processor will reference, by its registers before the instruction. */
+static uint64_t addresses_of(pid_t pid, const struct user_regs_struct *r)
+{
+    static ZydisDecoder decoder;
+    ZydisDecodedInstruction z;
+    ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+    long code[2] = {ptrace(PTRACE_PEEKTEXT, pid, r->rip, NULL), ptrace(PTRACE_PEEKTEXT, pid, r->rip + 8, NULL)};
+    uint64_t sum = 0;
+    if (!decoder.machine_mode)
+        ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, sizeof code, &z, o)) || z.mnemonic == ZYDIS_MNEMONIC_NOP)
+        return 0;
+    for (unsigned k = 0; k < z.operand_count; k++) {
+        if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || o[k].mem.type != ZYDIS_MEMOP_TYPE_MEM)
+            continue;
+        uint64_t address = value_of(r, o[k].mem.base, r->rip + z.length) +
+            value_of(r, o[k].mem.index, 0) * o[k].mem.scale + (uint64_t)o[k].mem.disp.value;
+        if (o[k].mem.segment == ZYDIS_REGISTER_FS)
+            address += r->fs_base;
+        if (o[k].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o[k].mem.base == ZYDIS_REGISTER_RSP &&
+            z.mnemonic == ZYDIS_MNEMONIC_LEAVE)
+            address = r->rbp;
+        else if (o[k].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o[k].mem.base == ZYDIS_REGISTER_RSP &&
+            o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+            address = r->rsp - o[k].size / 8;
+        sum += place_of(address, r->fs_base);
+    }
+    return sum;
+}
+
+/* The next line, up to the end of a file; "-" of addresses is what they should be. */
+static int next_recorded(uint64_t *out_at, char name[256], uint64_t *inout_addresses)
+{
+    char text[32];
+    if (fscanf(order.file, "%" SCNx64 " %255s %31s", out_at, name, text) != 3)
+        return 0;
+    if (strcmp(text, "-") != 0)
+        *inout_addresses = strtoull(text, NULL, 16);
+    return 1;
+}
+
+/* The allocator is called through functions of peet's, and so has its frames elsewhere. */
+static int is_allocators(const struct elf_symbol *s)
+{
+    return s && (strstr(s->name, "free") || strstr(s->name, "alloc"));
+}
+
+/* The next one recorded is that one; several times the same is once. */
+static void see_order(const struct image *i, uint64_t at, uint64_t addresses)
+{
+    uint64_t recorded, said;
     char name[256];
     if (order.different || (at == order.last && i == order.last_image))
         return;
-    do
-        if (fscanf(order.file, "%" SCNx64 " %255s", &recorded, name) != 2)
+    do {
+        said = addresses;
+        if (!next_recorded(&recorded, name, &said))
             recorded = 0, strcpy(name, "nothing");
-    while (recorded && recorded == order.last && is_named(order.last_image, name));
+    } while (recorded && recorded == order.last && is_named(order.last_image, name));
     if (recorded != at || !is_named(i, name)) {
         const struct elf_symbol *s = elf_function_at(i->elf, at);
         printf("instruction %" PRIu64 ": recorded is 0x%" PRIx64 " of %s, executed is 0x%" PRIx64 " of %s, %s\n",
             order.n, recorded, name, at, base_name(i->path), s ? s->name : "?");
+        order.different = 1;
+    } else if (said != addresses && !is_allocators(elf_function_at(i->elf, at))) {
+        const struct elf_symbol *s = elf_function_at(i->elf, at);
+        printf("instruction %" PRIu64 ", 0x%" PRIx64 " of %s, %s: recorded addresses 0x%" PRIx64
+               ", referenced 0x%" PRIx64 "\n",
+            order.n, at, name, s ? s->name : "?", said, addresses);
         order.different = 1;
     }
     order.n++;
@@ -300,26 +388,27 @@ static void see_order(const struct image *i, uint64_t at)
     order.last_image = i;
 }
 
-static void count_step(struct image *i, uint64_t at)
+static void count_step(struct image *i, uint64_t at, pid_t pid, const struct user_regs_struct *regs)
 {
     struct function *f = function_at(i, at);
     if (order.file)
-        see_order(i, at);
+        see_order(i, at, addresses_of(pid, regs));
     if (f)
         f->other[0]++;
 }
 
 static int compare_order(void)
 {
-    uint64_t recorded;
+    uint64_t recorded, addresses;
     char name[256];
-    while (fscanf(order.file, "%" SCNx64 " %255s", &recorded, name) == 2)
+    while (next_recorded(&recorded, name, &addresses))
         if (!order.different && !(recorded == order.last && is_named(order.last_image, name))) {
             printf("behind instruction %" PRIu64 ": recorded is 0x%" PRIx64 " of %s, executed is nothing\n", order.n,
                 recorded, name);
             order.different = 1;
         }
-    printf("%" PRIu64 " instructions in order, %s\n", order.n, order.different ? "then another one" : "all the same");
+    printf("%" PRIu64 " instructions and their addresses in order, %s\n", order.n,
+        order.different ? "then others" : "all the same");
     return order.different || !order.n;
 }
 
@@ -348,7 +437,7 @@ static void step(const char *function, char **argv)
             for (i = images; i && (regs.rip < i->lo || regs.rip >= i->hi); i = i->next)
                 ;
         if (i)
-            count_step(i, regs.rip - i->bias);
+            count_step(i, regs.rip - i->bias, pid, &regs);
         ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
         regs = wait_stop(pid);
     } while (regs.rsp <= sp);
@@ -376,13 +465,16 @@ static int compare(int what, int stubs, unsigned tolerated)
                 continue;
             }
             const struct elf_symbol *s = elf_function_at(i->elf, f->lo);
-            printf("%s 0x%" PRIx64 " %s: peet %" PRIu64 " %" PRIu64 " %" PRIu64 ", the other %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", base_name(i->path),
-                f->lo, s ? s->name : "", f->peet[0], f->peet[1], f->peet[2], f->other[0], f->other[1], f->other[2]);
+            printf("%s 0x%" PRIx64 " %s: peet %" PRIu64 " %" PRIu64 " %" PRIu64 ", the other %" PRIu64 " %" PRIu64
+                   " %" PRIu64 "\n",
+                base_name(i->path), f->lo, s ? s->name : "", f->peet[0], f->peet[1], f->peet[2], f->other[0],
+                f->other[1], f->other[2]);
             different++;
             differ += f->peet[0] > f->other[0] ? f->peet[0] - f->other[0] : f->other[0] - f->peet[0];
             differ += f->peet[0] == f->other[0] && !tolerated;
         }
-    printf("%u functions equal, with %" PRIu64 " instructions; %u different, by %" PRIu64 "\n", equal, instructions, different, differ);
+    printf("%u functions equal, with %" PRIu64 " instructions; %u different, by %" PRIu64 "\n", equal, instructions,
+        different, differ);
     return differ * 1000 > instructions * tolerated || !equal;
 }
 

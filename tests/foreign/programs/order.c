@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Observer of a test: every instruction of libraries, in order, as the place in its file and the file's name. */
+/* Observer of a test: every instruction of libraries, in order, as the place in its file, the file's name, and the sum of the
+ * addresses that it references, of each what is the same in every process; "-" for those whose number varies. */
 #define _GNU_SOURCE
 #include <peet/module.h>
 
@@ -31,6 +32,27 @@ static void destroy(void *arg)
     free(self);
 }
 
+/* The place in a page; nothing for thread-local variables: how many a process has differs. */
+static uint64_t place_of(uint64_t address)
+{
+    const uint64_t fs = (uint64_t)__builtin_thread_pointer(), from = address - fs;
+    return from + 0x1000 < 0x2000 ? 0 : address & 0xfff;
+}
+
+static void write_addresses(FILE *to, const struct peet_block *b, const struct peet_insn *insn, const uint64_t *values)
+{
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < insn->nrefs; k++) {
+        const struct peet_ref *r = &b->refs[insn->first_ref + k];
+        if (r->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
+            fputs(" -\n", to);
+            return;
+        }
+        sum += place_of(values[r->value]);
+    }
+    fprintf(to, " %" PRIx64 "\n", sum);
+}
+
 static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
     struct order *self = arg;
@@ -39,8 +61,10 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     (void)hw, (void)now;
     if (!strstr(b->function->image, ".so") || !dladdr((void *)b->pc, &info))
         return 0;
-    for (uint32_t k = 0; k < b->ninsns; k++)
-        fprintf(self->to, "%" PRIx64 " %s\n", b->insns[k].pc - (uint64_t)info.dli_fbase, b->function->image);
+    for (uint32_t k = 0; k < b->ninsns; k++) {
+        fprintf(self->to, "%" PRIx64 " %s", b->insns[k].pc - (uint64_t)info.dli_fbase, b->function->image);
+        write_addresses(self->to, b, &b->insns[k], event->values);
+    }
     return 0;
 }
 
@@ -49,7 +73,7 @@ const struct peet_module peet_module = {.abi = PEET_MODULE_ABI,
     .name = "order",
     .summary = "every instruction of libraries",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES,
     .params = params,
     .create = create,
     .destroy = destroy,
