@@ -134,7 +134,11 @@ static int take_piece(struct peet_cli_kept *k)
         return PEET_EIO;
     k->n = numbers[0];
     return peet_unpack(k->packer,
-               &(struct peet_packed_words){numbers[0], k->bytes, k->bytes + numbers[1], numbers[1], numbers[2]},
+               &(struct peet_packed_words){.n = numbers[0],
+                   .codes = k->bytes,
+                   .literals = k->bytes + numbers[1],
+                   .ncodes = numbers[1],
+                   .nliterals = numbers[2]},
                k->symbols)
         ? PEET_EFORMAT
         : 1;

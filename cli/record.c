@@ -139,13 +139,21 @@ static int start(const char *path, char **argv, int fd, struct peet_error *error
     return 0;
 }
 
+/** That the program is over ends a wait for its words. */
+static void awake(int signal)
+{
+    (void)signal;
+}
+
 /** Write until the program is gone.  A failure does not stop it: its threads are let go on. */
 static int follow(struct peet_cli_record_writer *w, int *out_status, struct rusage *out_usage, struct peet_error *error)
 {
+    const struct sigaction over = {.sa_handler = awake, .sa_flags = SA_NOCLDSTOP};
     const struct sched_param none = {0};
     int err = 0;
 
-    signal(SIGXFSZ, SIG_IGN);                 /* a limit is a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* a limit is a full disk */
+    sigaction(SIGCHLD, &over, NULL);
     sched_setscheduler(0, SCHED_IDLE, &none); /* the program's threads come first */
     while (wait4(child, out_status, err ? 0 : WNOHANG, out_usage) == 0) {
         const int n = peet_cli_record_step(w, WAIT_MS, error);
@@ -221,7 +229,7 @@ int peet_cli_record(int argc, char **argv)
     err = peet_cli_program_find(o.program[0], &path, &error);
     if (!err) {
         memset(&config, 0, sizeof(config));
-        err = peet_cli_program_check(path, &config, &error);
+        err = peet_cli_program_check(path, &config, NULL, &error);
     }
     if (!err && mkdir(o.output, 0777) != 0 && errno != EEXIST)
         err = peet_error_set(&error, PEET_EIO, "%s: cannot be made: %s", o.output, strerror(errno));

@@ -23,18 +23,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCKS_LEAST = 8 };
+enum { BLOCKS_LEAST = 8, HELD_MOST = 16 };
 
 struct peet_cli_record_writer {
     struct peet__real_shared *shared;
     struct peet_recorder *recorder;
     struct peet_program *program; /* says which images carry a schema */
     uint64_t done;                /* blocks of the queue */
+    uint32_t held[HELD_MOST];     /* of them: what is in them has not been written yet */
+    unsigned nheld;
     uint32_t streams, images;
     uint32_t *stream_of; /* by thread; UINT32_MAX: none yet */
     uint64_t words, lost;
     uint8_t over[PEET__REAL_THREADS];
     uint64_t last[PEET__REAL_THREADS]; /* ticks */
+    uint64_t blocks[PEET__REAL_THREADS];
+    struct peet_slice slices[PEET__REAL_SLICES]; /* of the block that is written */
     double begun_s;
     uint64_t begun_tick;
 };
@@ -56,7 +60,7 @@ int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_wri
     struct peet_error *error)
 {
     struct peet_cli_record_writer *w = calloc(1, sizeof(*w));
-    uint64_t n = bytes / sizeof(struct peet__real_block), all;
+    uint64_t n = bytes / offsetof(struct peet__real_block, more), all;
     struct peet__real_shared *s = MAP_FAILED;
     const int fd = memfd_create("peet-record", MFD_CLOEXEC);
 
@@ -71,7 +75,6 @@ int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_wri
         return err;
     }
     memset(w->stream_of, 0xff, PEET__REAL_THREADS * sizeof(*w->stream_of));
-    madvise(s, all, MADV_POPULATE_WRITE); /* the kernel makes its pages now, and not while the program runs */
     s->magic = PEET__REAL_MAGIC;
     s->bytes = all;
     s->nblocks = (uint32_t)n;
@@ -121,6 +124,7 @@ int peet_cli_record_begin(struct peet_cli_record_writer *w, const char *output, 
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     else
         err = peet_recorder_open(path, text, level, &w->recorder, error);
+    w->shared->small = level > 0;
     free(text);
     w->begun_s = now_s();
     w->begun_tick = __builtin_ia32_rdtsc();
@@ -195,36 +199,95 @@ static int streams(struct peet_cli_record_writer *w, uint32_t thread, struct pee
     return err;
 }
 
+/** What the block's slices are, into w->slices.  Returns: their words, or UINT32_MAX: that cannot be */
+static uint32_t read_slices(struct peet_cli_record_writer *w, const struct peet__real_block *b, uint32_t n)
+{
+    uint32_t begin = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct peet__real_slice t = b->slices[i];
+
+        if (t.end < begin || t.end > PEET__REAL_WORDS + PEET__REAL_SLACK || t.why >= PEET_SLICE_WHYS)
+            return UINT32_MAX;
+        w->slices[i] = (struct peet_slice){.why = t.why,
+            .result = t.result,
+            .cycle = t.tick > w->shared->first_tick ? t.tick - w->shared->first_tick : 0,
+            .words = b->words + begin,
+            .n = t.end - begin};
+        begin = t.end;
+    }
+    return begin;
+}
+
+static int put_slices(struct peet_cli_record_writer *w, const struct peet__real_block *b, uint32_t n, uint32_t words,
+    uint32_t stream, struct peet_error *error)
+{
+    const struct peet_packed_words packed = {.n = b->packed,
+        .codes = peet__real_packed(b, n) + b->nliterals,
+        .literals = peet__real_packed(b, n),
+        .ncodes = b->ncodes,
+        .nliterals = b->nliterals,
+        .stays = 1};
+    const size_t room = peet__real_packed_room(n);
+    int err = 0;
+
+    if (packed.n) {
+        if (packed.n != words || packed.nliterals > room || packed.ncodes > room - packed.nliterals)
+            return damaged(error);
+        return peet_recorder_packed_slices(w->recorder, stream, w->slices, n, 0, &packed);
+    }
+    for (uint32_t i = 0; i < n && !err; i++)
+        err = peet_recorder_slice(w->recorder, stream, &w->slices[i], 0);
+    return err;
+}
+
 static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, struct peet_error *error)
 {
     const uint32_t n = atomic_load(&b->nslices), thread = b->thread;
-    uint32_t begin = 0;
+    uint32_t words;
     int err;
 
-    if (thread >= PEET__REAL_THREADS || n > PEET__REAL_SLICES)
+    if (thread >= PEET__REAL_THREADS || n > PEET__REAL_SLICES || (words = read_slices(w, b, n)) == UINT32_MAX)
         return damaged(error);
     err = streams(w, thread, error);
-    for (uint32_t i = 0; i < n && !err; i++) {
-        const struct peet__real_slice *t = &b->slices[i];
-        const struct peet_slice slice = {.why = t->why,
-            .result = t->result,
-            .cycle = t->tick > w->shared->first_tick ? t->tick - w->shared->first_tick : 0,
-            .words = b->words + begin,
-            .n = t->end - begin};
-
-        if (t->end < begin || t->end > PEET__REAL_WORDS + PEET__REAL_SLACK || t->why >= PEET_SLICE_WHYS)
-            return damaged(error);
-        err = peet_recorder_slice(w->recorder, w->stream_of[thread], &slice, 0);
-        begin = t->end;
-        w->last[thread] = slice.cycle;
-        w->words += slice.n;
+    if (!err && n) {
+        err = put_slices(w, b, n, words, w->stream_of[thread], error);
+        w->last[thread] = w->slices[n - 1].cycle;
+        w->words += words;
     }
+    w->blocks[thread]++;
     w->over[thread] = b->last != 0;
     if (!err && b->last)
         err = peet_recorder_end(w->recorder, w->stream_of[thread]);
     if (err && !error->code)
         peet_error_set(error, err, "%s", peet_recorder_error(w->recorder) ? peet_recorder_error(w->recorder) : "");
     return err;
+}
+
+/** The block that a thread was writing when the program was killed, unless the thread had handed over what is in it. */
+static int left_block(struct peet_cli_record_writer *w, uint32_t thread, struct peet_error *error)
+{
+    const uint32_t own = w->shared->threads[thread].block;
+    const struct peet__real_block *b = own && own <= w->shared->nblocks ? peet__real_block(w->shared, own - 1) : NULL;
+
+    return b && atomic_load(&b->nslices) && b->thread == thread && b->number == w->blocks[thread] ? block(w, b, error)
+                                                                                                  : 0;
+}
+
+/** Blocks that are done with are free again. */
+static void give_back(struct peet_cli_record_writer *w)
+{
+    struct peet__real_shared *s = w->shared;
+
+    peet_recorder_settle(w->recorder); /* a failure shows at the next block */
+    for (unsigned i = 0; i < w->nheld; i++)
+        peet__real_give(s, w->held[i]);
+    w->nheld = 0;
+    atomic_store(&s->written, w->done);
+    atomic_fetch_add(&s->freed, 1);
+    /* who waits for a block is called when there are some: else he would wait again for the next one */
+    if (atomic_load(&s->starving) && atomic_load(&s->nfull) - w->done <= s->nblocks - s->nblocks / PEET__REAL_SHARE)
+        syscall(SYS_futex, &s->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, struct peet_error *error)
@@ -244,11 +307,12 @@ int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, str
         err = block(w, peet__real_block(s, i - 1), error);
         if (err)
             return err;
-        peet__real_give(s, i - 1);
-        atomic_fetch_add(&s->freed, 1);
-        if (atomic_load(&s->starving))
-            syscall(SYS_futex, &s->freed, FUTEX_WAKE, 1, NULL, NULL, 0);
+        w->held[w->nheld++] = i - 1;
+        if (w->nheld == HELD_MOST || w->nheld >= s->nblocks / PEET__REAL_SHARE)
+            give_back(w);
     }
+    if (w->nheld)
+        give_back(w);
     if (!n && wait_ms) {
         atomic_store(&s->writer_waits, 1);
         syscall(SYS_futex, &s->filled, FUTEX_WAIT, bell, &some, NULL, 0);
@@ -302,10 +366,7 @@ int peet_cli_record_end(struct peet_cli_record_writer *w, int wait_status, const
     err = err < 0 ? err : 0;
     /* what threads had not handed over: as far as it is whole */
     for (uint32_t i = 0; i < atomic_load(&s->nthreads) && i < PEET__REAL_THREADS && !err; i++) {
-        const uint32_t own = s->threads[i].block;
-
-        if (own && own <= s->nblocks && atomic_load(&peet__real_block(s, own - 1)->nslices))
-            err = block(w, peet__real_block(s, own - 1), error);
+        err = left_block(w, i, error);
         waited += s->threads[i].waited_ticks;
         overhead += s->threads[i].overhead_ticks;
     }

@@ -265,8 +265,7 @@ static int keep_block(struct peet__recorded_code *c, const struct reading *r, st
     struct peet_ref *refs = own(c, r->nrefs, sizeof *refs);
     struct peet_foreign_value *values = own(c, r->nrefs, sizeof *values);
     uint8_t *regs = own(c, r->ninsns, sizeof r->regs[0]);
-    struct peet_foreign_block block = {.word = word,
-        .pc = r->pc,
+    struct peet_foreign_block block = {.pc = r->pc,
         .insns = insns,
         .refs = refs,
         .values = values,
@@ -274,8 +273,7 @@ static int keep_block(struct peet__recorded_code *c, const struct reading *r, st
         .nrefs = r->nrefs,
         .nvalues = r->nrefs,
         .nslots = r->nrefs,
-        .code_bytes = r->bytes,
-        .ntrace = 1};
+        .code_bytes = r->bytes};
 
     if (!insns || !refs || !values || !regs)
         return peet__recording_no_memory(error);
@@ -287,7 +285,7 @@ static int keep_block(struct peet__recorded_code *c, const struct reading *r, st
     for (uint32_t i = 0; i < r->nrefs; i++)
         values[i] = (struct peet_foreign_value){.slot = {(int16_t)i, -1}};
     block.function = function_of(c, r->pc);
-    return peet_program_add_foreign(program, &block, error);
+    return peet_program_add_foreign(program, word, &block, 1, error);
 }
 
 int peet_recording_add_code(struct peet_recording *r, struct peet_program *program, struct peet_error *error)

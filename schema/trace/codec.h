@@ -49,6 +49,13 @@ struct peet__codec; /* tables of the predictors; may serve one string of words a
  * PEET_ENOMEM */
 int peet__codec_new(int fast, struct peet__codec **out_codec);
 void peet__codec_free(struct peet__codec *codec);
+/** peet__codec_init() - the same in memory of the caller's, peet__codec_bytes() of it, aligned to 8 */
+size_t peet__codec_bytes(void);
+void peet__codec_init(struct peet__codec *codec, int fast);
+
+/** Strings with so much room are not made longer while n words are encoded into them. */
+#define PEET__CODES_ROOM(n) ((n) + 8192)
+#define PEET__LITERALS_ROOM(n) (9 * (n) + 81920)
 
 /** peet__codec_encode() - append the codes of n words to @codes, and what was not predicted to @literals.  Returns: 0
  * or PEET_ENOMEM */

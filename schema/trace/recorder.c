@@ -7,6 +7,7 @@
  */
 #include "trace/codec_parts.h"
 #include "trace/frames.h"
+#include "trace/stored.h"
 #include "trace/recording.h"
 
 #include <errno.h>
@@ -23,9 +24,17 @@ enum {
     LONG_SLICE = CHUNK_WORDS / 8, /* a chunk of its own: codec.c learns a program's loops from a few thousand words */
     PENDING_WORDS = 2 * 1024 * 1024, /* of all streams: 16 MiB */
     PAYLOAD_BYTES = 256 * 1024,      /* predicted: as a rule some megabytes of words */
-    FASTEST_LEVEL = -50,             /* zstd's: a third of the time of level 1, up to half as much again in bytes */
-    HURRIED_LEVEL = -1000, /* a quarter of that time again, for words that were not foreseen: little is to be gained */
+    /* zstd's levels for a trace of level 0, from small to fast.  Of words that were foreseen, FASTEST takes a third of
+     * the time of SMALL and leaves twice the bytes; of others, HURRIED half of the time of FASTEST, and 3 % more. */
+    SMALL_LEVEL = -50,
+    FASTEST_LEVEL = -1000,
+    HURRIED_LEVEL = -10000,
+    ENTRIES_BYTES = PAYLOAD_BYTES + sizeof(struct peet__entry), /* at most, of a frame */
+    LENT_BYTES = 4096, /* of packed words are worth being written from where they are, */
+    LENT_BYTES_MOST = 1 << 20,
+    LENT_MOST = 128, /* pieces in a frame */
     IMAGE_PIECE_BYTES = 1 << 20,
+    AHEAD_BYTES = 32 << 20,
     FIRST_FD = 900, /* the subject's own files keep their numbers */
 };
 
@@ -41,16 +50,19 @@ struct peet_recorder {
     int fd, level, err;
     char message[300];
     uint64_t bytes, nstreams, nimages, pending, slices, words;
+    uint64_t ahead; /* the disk has blocks up to there */
     struct waiting **streams, *pool;
     uint32_t streams_room;
     struct peet__codec *codec;
     struct peet__bytes codes, literals;
-    struct peet__bytes data;     /* of the frame under way, */
-    size_t by_context;           /* bytes of words in it that are encoded by context, */
+    struct peet__bytes data;           /* of the frame under way, behind ENTRIES_BYTES for its entries, */
+    size_t by_context, by_distance;    /* bytes of words in it that are encoded so, */
+    struct peet__lent lent[LENT_MOST]; /* pieces that stand elsewhere, */
+    size_t nlent, lent_bytes;
     struct peet__entry *entries; /* and its entries */
     size_t nentries, entries_room;
     struct peet__bytes index;
-    struct peet__bytes raw, out; /* of the frame that is written */
+    struct peet__bytes out; /* of the frame that is written */
     ZSTD_CCtx *zstd;
     struct timespec flushed;
 };
@@ -71,14 +83,26 @@ static int no_memory(struct peet_recorder *r)
 
 /* ----------------------------------------------------------------------------------------- frames */
 
-static int write_all(struct peet_recorder *r, const void *from, size_t n)
+/** Blocks of the disk for what comes, many at once: each page of a large file then costs the kernel less.  Where that
+ * cannot be, writing itself will say so. */
+static void make_room_ahead(struct peet_recorder *r)
+{
+    if (r->bytes < AHEAD_BYTES || r->bytes + AHEAD_BYTES / 2 < r->ahead)
+        return;
+    r->ahead = r->bytes + AHEAD_BYTES;
+    fallocate(r->fd, FALLOC_FL_KEEP_SIZE, (off_t)r->bytes, AHEAD_BYTES);
+}
+
+/** Writes pieces one behind the other, all of them or none.  Changes @parts. */
+static int write_parts(struct peet_recorder *r, struct iovec *parts, int n)
 {
     const uint64_t before = r->bytes;
-    const uint8_t *at = from;
 
+    make_room_ahead(r);
     while (n) {
-        const ssize_t done = write(r->fd, at, n);
+        const ssize_t done = writev(r->fd, parts, n);
         const int why = errno;
+        size_t left = done > 0 ? (size_t)done : 0;
         char text[200];
 
         if (done < 0 && why == EINTR)
@@ -90,18 +114,27 @@ static int write_all(struct peet_recorder *r, const void *from, size_t n)
                 r->bytes = before;
             return fail(r, PEET_EIO, text);
         }
-        at += done;
-        n -= (size_t)done;
-        r->bytes += (uint64_t)done;
+        r->bytes += left;
+        for (; n && left >= parts->iov_len; n--)
+            left -= parts++->iov_len;
+        if (n) {
+            parts->iov_base = (uint8_t *)parts->iov_base + left;
+            parts->iov_len -= left;
+        }
     }
     return 0;
 }
 
-/** A frame, or the index, from its decompressed contents r->raw. */
-static int put_frame(struct peet_recorder *r, uint32_t tag, size_t nentries)
+static int write_all(struct peet_recorder *r, const void *from, size_t n)
 {
-    const size_t bound = ZSTD_compressBound(r->raw.n);
-    uint32_t head[PEET__FRAME_HEAD_BYTES / 4] = {tag, 16, 0, (uint32_t)r->raw.n, (uint32_t)nentries, 0};
+    return write_parts(r, &(struct iovec){(void *)(uintptr_t)from, n}, 1);
+}
+
+/** A frame, or the index, from its decompressed contents. */
+static int put_frame(struct peet_recorder *r, uint32_t tag, size_t nentries, const uint8_t *raw, size_t nraw)
+{
+    const size_t bound = ZSTD_compressBound(nraw);
+    uint32_t head[PEET__FRAME_HEAD_BYTES / 4] = {tag, 16, 0, (uint32_t)nraw, (uint32_t)nentries, 0};
     size_t n;
 
     r->out.n = 0;
@@ -109,8 +142,10 @@ static int put_frame(struct peet_recorder *r, uint32_t tag, size_t nentries)
         return no_memory(r);
     if (!r->level)
         ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel,
-            2 * r->by_context > r->raw.n ? HURRIED_LEVEL : FASTEST_LEVEL);
-    n = ZSTD_compress2(r->zstd, r->out.at + sizeof head, bound, r->raw.at, r->raw.n);
+            2 * r->by_context > nraw        ? HURRIED_LEVEL
+                : 2 * r->by_distance > nraw ? FASTEST_LEVEL
+                                            : SMALL_LEVEL);
+    n = ZSTD_compress2(r->zstd, r->out.at + sizeof head, bound, raw, nraw);
     if (ZSTD_isError(n))
         return fail(r, PEET_ENOMEM, ZSTD_getErrorName(n));
     head[2] = (uint32_t)n;
@@ -118,32 +153,48 @@ static int put_frame(struct peet_recorder *r, uint32_t tag, size_t nentries)
     return write_all(r, r->out.at, sizeof head + n);
 }
 
+/** A frame with pieces that stand elsewhere.  zstd would hardly make it smaller. */
+static int put_stored(struct peet_recorder *r, const uint8_t *raw, size_t nraw)
+{
+    struct peet__stored stored;
+
+    peet__stored_frame(&stored, (uint32_t)r->nentries, raw, nraw, r->lent, r->nlent);
+    return write_parts(r, stored.parts, stored.nparts);
+}
+
+static size_t data_bytes(const struct peet_recorder *r)
+{
+    return r->data.n - ENTRIES_BYTES + r->lent_bytes;
+}
+
 static int end_frame(struct peet_recorder *r)
 {
     const uint64_t offset = r->bytes;
+    const size_t bytes = r->nentries * sizeof *r->entries;
+    uint8_t *const raw = r->data.at + ENTRIES_BYTES - bytes;
+    const size_t nraw = bytes + r->data.n - ENTRIES_BYTES;
 
     if (r->err || !r->nentries)
         return r->err;
-    r->raw.n = 0;
     for (size_t i = 0; i < r->nentries; i++) {
-        struct peet__indexed one = {offset, r->entries[i]};
-
-        one.entry.offset += (uint32_t)(r->nentries * sizeof *r->entries);
-        if (peet__bytes_add(&r->raw, &one.entry, sizeof one.entry) || peet__bytes_add(&r->index, &one, sizeof one))
+        r->entries[i].offset += (uint32_t)bytes;
+        if (peet__bytes_add(&r->index, &(struct peet__indexed){offset, r->entries[i]}, sizeof(struct peet__indexed)))
             return no_memory(r);
     }
-    if (peet__bytes_add(&r->raw, r->data.at, r->data.n))
-        return no_memory(r);
-    if (put_frame(r, PEET__FRAME, r->nentries)) {
+    for (size_t i = 0; i < r->nlent; i++)
+        r->lent[i].at -= ENTRIES_BYTES - bytes;
+    memcpy(raw, r->entries, bytes); /* the data itself is not copied: there is much */
+    if (r->nlent ? put_stored(r, raw, nraw) : put_frame(r, PEET__FRAME, r->nentries, raw, nraw)) {
         r->index.n -= r->nentries * sizeof(struct peet__indexed);
         return r->err;
     }
-    r->nentries = 0;
-    r->data.n = r->by_context = 0;
+    r->nentries = r->nlent = r->lent_bytes = 0;
+    r->data.n = ENTRIES_BYTES;
+    r->by_context = r->by_distance = 0;
     return 0;
 }
 
-/** What has been appended to the data since @from is an entry. */
+/** What has been appended to the data since it had @from bytes is an entry. */
 static int add_entry(struct peet_recorder *r, struct peet__entry entry, size_t from)
 {
     struct peet__entry *more;
@@ -157,17 +208,24 @@ static int add_entry(struct peet_recorder *r, struct peet__entry entry, size_t f
         r->entries_room = room;
     }
     entry.offset = (uint32_t)from;
-    entry.bytes = (uint32_t)(r->data.n - from);
+    entry.bytes = (uint32_t)(data_bytes(r) - from);
     r->entries[r->nentries++] = entry;
-    return r->data.n + r->nentries * sizeof entry >= PAYLOAD_BYTES ? end_frame(r) : 0;
+    return data_bytes(r) + r->nentries * sizeof entry >= PAYLOAD_BYTES ? end_frame(r) : 0;
+}
+
+/** So many bytes are to be copied to the data: many are for zstd, and do not go among pieces that are only stored. */
+static int make_way(struct peet_recorder *r, size_t n)
+{
+    return r->nlent && n > LENT_BYTES ? end_frame(r) : r->err;
 }
 
 static int add_data(struct peet_recorder *r, struct peet__entry entry, const void *bytes, size_t n)
 {
-    const size_t from = r->data.n;
+    size_t from;
 
-    if (r->err)
+    if (make_way(r, n))
         return r->err;
+    from = data_bytes(r);
     if (peet__bytes_add(&r->data, bytes, n))
         return no_memory(r);
     return add_entry(r, entry, from);
@@ -175,9 +233,34 @@ static int add_data(struct peet_recorder *r, struct peet__entry entry, const voi
 
 /* ---------------------------------------------------------------------------------------- streams */
 
+/** Append a piece to the data: a copy, or only where it stands. */
+static int add_piece(struct peet_recorder *r, const uint8_t *bytes, size_t n, int lent)
+{
+    if (!lent)
+        return peet__bytes_add(&r->data, bytes, n);
+    r->lent[r->nlent++] = (struct peet__lent){r->data.n, bytes, n};
+    r->lent_bytes += n;
+    return 0;
+}
+
+/** Are packed words to be written from where they stand?  What zstd may make smaller goes into a frame of its own before. */
+static int is_lent(struct peet_recorder *r, const struct peet_packed_words *packed)
+{
+    const size_t n = packed->ncodes + packed->nliterals;
+
+    if (r->level || !packed->stays || n < LENT_BYTES || n > LENT_BYTES_MOST) {
+        make_way(r, n);
+        return 0;
+    }
+    if ((!r->nlent && data_bytes(r) > LENT_BYTES) || r->nlent + 2 > LENT_MOST)
+        end_frame(r);
+    return !r->err;
+}
+
 /** The slices of a stream that are not in a chunk yet become one.  @packed: their words */
 static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet_packed_words *packed)
 {
+    const int lent = is_lent(r, packed);
     struct waiting *w = r->streams[stream];
     const struct peet__chunk_head head = {.slices = (uint32_t)w->slices,
         .words = (uint32_t)packed->n,
@@ -190,14 +273,15 @@ static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet
         .instructions = w->instructions,
         .cycle = w->cycle,
         .slices = head.slices};
-    const size_t from = r->data.n;
+    const size_t from = data_bytes(r);
 
+    if (r->err)
+        return r->err;
     if (peet__bytes_add(&r->data, &head, sizeof head) || peet__bytes_add(&r->data, w->lines.at, w->lines.n) ||
-        peet__bytes_add(&r->data, packed->codes, packed->ncodes) ||
-        peet__bytes_add(&r->data, packed->literals, packed->nliterals))
+        add_piece(r, packed->codes, packed->ncodes, lent) || add_piece(r, packed->literals, packed->nliterals, lent))
         return no_memory(r);
-    if (packed->ncodes && *packed->codes == PEET__BY_CONTEXT)
-        r->by_context += packed->ncodes + packed->nliterals;
+    if (packed->ncodes)
+        *(*packed->codes == PEET__BY_CONTEXT ? &r->by_context : &r->by_distance) += packed->ncodes + packed->nliterals;
     w->first += packed->n;
     w->slices = w->lines.n = 0;
     return add_entry(r, entry, from);
@@ -208,7 +292,12 @@ static int put_words(struct peet_recorder *r, uint32_t stream, const uint64_t *w
     r->codes.n = r->literals.n = 0;
     if (peet__codec_encode(r->codec, words, n, &r->codes, &r->literals))
         return no_memory(r);
-    return put_chunk(r, stream, &(struct peet_packed_words){n, r->codes.at, r->literals.at, r->codes.n, r->literals.n});
+    return put_chunk(r, stream,
+        &(struct peet_packed_words){.n = n,
+            .codes = r->codes.at,
+            .literals = r->literals.at,
+            .ncodes = r->codes.n,
+            .nliterals = r->literals.n});
 }
 
 static int end_chunk(struct peet_recorder *r, uint32_t stream)
@@ -333,15 +422,23 @@ int peet_recorder_slice(struct peet_recorder *r, uint32_t stream, const struct p
     return flush_now_and_then(r, slice->n >= PEET_RECORDER_LONG_SLICE);
 }
 
-int peet_recorder_packed_slice(struct peet_recorder *r, uint32_t stream, const struct peet_slice *slice,
+int peet_recorder_packed_slices(struct peet_recorder *r, uint32_t stream, const struct peet_slice *slices, size_t n,
     uint64_t instructions, const struct peet_packed_words *packed)
 {
     struct waiting *w = r->streams[stream];
 
-    if (r->err || !w || (w->n && end_chunk(r, stream)) || add_line(r, w, slice, instructions))
+    if (r->err || !w || (w->n && end_chunk(r, stream)))
         return r->err;
+    for (size_t i = 0; i < n; i++)
+        if (add_line(r, w, &slices[i], instructions))
+            return r->err;
     put_chunk(r, stream, packed);
     return flush_now_and_then(r, 1);
+}
+
+int peet_recorder_settle(struct peet_recorder *r)
+{
+    return r->nlent ? end_frame(r) : r->err;
 }
 
 /* -------------------------------------------------------------------------------- packing elsewhere */
@@ -379,8 +476,25 @@ int peet_pack(struct peet_packer *p, const uint64_t *words, size_t n, struct pee
         return PEET_ELIMIT;
     if (peet__codec_encode(p->codec, words, n, &p->codes, &p->literals))
         return PEET_ENOMEM;
-    *out_packed = (struct peet_packed_words){n, p->codes.at, p->literals.at, p->codes.n, p->literals.n};
+    *out_packed = (struct peet_packed_words){
+        .n = n, .codes = p->codes.at, .literals = p->literals.at, .ncodes = p->codes.n, .nliterals = p->literals.n};
     return 0;
+}
+
+size_t peet_pack_bytes(size_t n)
+{
+    return PEET__CODES_ROOM(n) + PEET__LITERALS_ROOM(n);
+}
+
+void peet_pack_at(struct peet_packer *p, const uint64_t *words, size_t n, uint8_t *to,
+    struct peet_packed_words *out_packed)
+{
+    struct peet__bytes codes = {to, 0, PEET__CODES_ROOM(n)};
+    struct peet__bytes literals = {to + codes.room, 0, PEET__LITERALS_ROOM(n)};
+
+    peet__codec_encode(p->codec, words, n, &codes, &literals);
+    *out_packed = (struct peet_packed_words){
+        .n = n, .codes = codes.at, .literals = literals.at, .ncodes = codes.n, .nliterals = literals.n};
 }
 
 int peet_unpack(struct peet_packer *p, const struct peet_packed_words *packed, uint64_t *out_words)
@@ -426,7 +540,7 @@ int peet_recorder_image(struct peet_recorder *r, const struct peet_recorded_imag
 {
     const uint64_t numbers[] = {image->bias, image->lo, image->hi, image->tls_offset, image->late, image->nbytes};
     const uint32_t number = (uint32_t)r->nimages++;
-    const size_t from = r->data.n;
+    const size_t from = data_bytes(r);
 
     if (r->err)
         return r->err;
@@ -487,7 +601,6 @@ static void recorder_free(struct peet_recorder *r)
     peet__bytes_fini(&r->literals);
     peet__bytes_fini(&r->data);
     peet__bytes_fini(&r->index);
-    peet__bytes_fini(&r->raw);
     peet__bytes_fini(&r->out);
     ZSTD_freeCCtx(r->zstd);
     if (r->fd >= 0)
@@ -524,12 +637,13 @@ int peet_recorder_open(const char *path, const char *description, int level, str
         return err;
     }
     r->zstd = ZSTD_createCCtx();
-    if (!r->zstd || peet__codec_new(!level, &r->codec)) {
+    if (!r->zstd || peet__codec_new(!level, &r->codec) || peet__bytes_reserve(&r->data, ENTRIES_BYTES)) {
         recorder_free(r);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     }
-    ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel, level ? level : FASTEST_LEVEL);
+    ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel, level ? level : SMALL_LEVEL);
     ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_checksumFlag, 1);
+    r->data.n = ENTRIES_BYTES;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &r->flushed);
     write_all(r, head, sizeof head);
     write_all(r, PEET__HEAD_MAGIC, 8);
@@ -554,10 +668,8 @@ static void put_index(struct peet_recorder *r)
 
     if (r->index.n > PEET__RAW_BYTES_MAX) /* a reader finds the frames by themselves */
         return;
-    peet__bytes_fini(&r->raw); /* the index of a long run is large: it is not copied */
-    r->raw = r->index;
-    r->index = (struct peet__bytes){0};
-    if (!put_frame(r, PEET__INDEX, n) && !write_all(r, head, sizeof head) && !write_all(r, &offset, sizeof offset))
+    if (!put_frame(r, PEET__INDEX, n, r->index.at, r->index.n) && !write_all(r, head, sizeof head) &&
+        !write_all(r, &offset, sizeof offset))
         write_all(r, PEET__TRAILER_MAGIC, 8);
 }
 
@@ -574,6 +686,8 @@ int peet_recorder_close(struct peet_recorder *r, const char *ending, struct peet
         if (!r->err)
             put_index(r);
     }
+    if (r->ahead > r->bytes)
+        (void)!ftruncate(r->fd, (off_t)r->bytes);
     if (close(r->fd))
         fail(r, PEET_EIO, strerror(errno));
     r->fd = -1;

@@ -77,7 +77,7 @@ int peet_recorder_open(const char *path, const char *description, int level, str
     struct peet_error *error);
 
 /** All of these return 0, or PEET_EIO or PEET_ENOMEM; after the first failure they do nothing and return it again. What
- * was written before stays readable.  Everything is copied. */
+ * was written before stays readable.  Everything is copied, but for packed words that stay. */
 int peet_recorder_image(struct peet_recorder *recorder, const struct peet_recorded_image *image);
 int peet_recorder_stream(struct peet_recorder *recorder, const struct peet_stream_info *info, uint32_t *out_stream);
 /** @instructions: executed by the stream before this slice, as far as it is known */
@@ -88,11 +88,15 @@ struct peet_packed_words {
     size_t n; /* words */
     const uint8_t *codes, *literals;
     size_t ncodes, nliterals; /* bytes */
+    int stays;                /* codes and literals stay where they are until peet_recorder_settle() */
 };
-/** peet_recorder_packed_slice() - as peet_recorder_slice(), of words that somebody else has packed.  @slice: its words are
- * not looked at */
-int peet_recorder_packed_slice(struct peet_recorder *recorder, uint32_t stream, const struct peet_slice *slice,
-    uint64_t instructions, const struct peet_packed_words *packed);
+/** peet_recorder_packed_slices() - as peet_recorder_slice(), n times, of words that somebody else has packed
+ * @slices: which these words are, one after the other; their own words are not looked at
+ * @instructions: executed before the first */
+int peet_recorder_packed_slices(struct peet_recorder *recorder, uint32_t stream, const struct peet_slice *slices,
+    size_t n, uint64_t instructions, const struct peet_packed_words *packed);
+/** peet_recorder_settle() - nothing that stays where it is for the recorder is needed any more */
+int peet_recorder_settle(struct peet_recorder *recorder);
 /** peet_recorder_state() - the decoder's state before the next slice of this stream, so that reading can begin there
  * @instructions: as of peet_recorder_slice() */
 int peet_recorder_state(struct peet_recorder *recorder, uint32_t stream, const uint64_t *words, size_t n,
@@ -130,6 +134,12 @@ void peet_packer_free(struct peet_packer *packer);
 /** peet_pack() - @out_packed: lives until the next call.  Returns: 0; PEET_ENOMEM; PEET_ELIMIT: more words than a trace
  * can hold at once */
 int peet_pack(struct peet_packer *packer, const uint64_t *words, size_t n, struct peet_packed_words *out_packed);
+/** peet_pack_bytes() - how much memory packing n words may take.  */
+size_t peet_pack_bytes(size_t n);
+/** peet_pack_at() - as peet_pack(), into peet_pack_bytes() of memory of the caller's
+ * Nothing can fail. */
+void peet_pack_at(struct peet_packer *packer, const uint64_t *words, size_t n, uint8_t *to,
+    struct peet_packed_words *out_packed);
 /** peet_unpack() - the other way round.  @out_words: room for packed->n.  Returns: 0 or PEET_EFORMAT */
 int peet_unpack(struct peet_packer *packer, const struct peet_packed_words *packed, uint64_t *out_words);
 

@@ -127,6 +127,43 @@ must "$peet" trace check killed
 must "$peet" run -q --from killed -m ideal -n 2 -d killed.replay
 [ "$(value killed.replay/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of a killed program"
 
+# Nothing is there twice, and nothing is missing before the end: each place that this program looks at follows from the one before.
+cat >walk.c <<'END'
+#include <stdint.h>
+static uint32_t a[1 << 16];
+int main(void)
+{
+    for (uint32_t x = 1;; x = (x * 5 + 1) & 0xffff)
+        a[x]++;
+}
+END
+must "$peetcc" -O2 walk.c -o walk
+for try in 1 2 3; do
+    "$peet" record -q -b 4 -d walked -- ./walk 2>said &
+    run=$!
+    program=
+    for ((i = 0; i < 400 && ${#program} == 0; i++)); do
+        program=$(cat /proc/$run/task/*/children 2>/dev/null)
+        sleep 0.01
+    done
+    sleep 0.0$((2 * try))
+    kill -KILL $program
+    wait $run 2>/dev/null || true
+    must "$peet" run -q --from walked -m ideal -d walked.replay
+    last=$(value walked.replay/stats.json totals.instructions)
+    must "$peet" trace print --skip $((last > 400000 ? last - 400000 : 0)) --limit 400000 walked >places
+    python3 - <<'END' || fail "a place that does not follow from the one before it, after kill $try"
+import re
+places = [int(m, 16) for m in re.findall(r" M([0-9a-f]+),4$", open("places").read(), re.M)]
+assert len(places) > 20000 or not places, len(places)
+# the array's first byte: what makes the first step right, and then all of them
+follows = lambda base: lambda a, b: (b - base) // 4 == ((a - base) // 4 * 5 + 1) % 65536
+low = min(places, default=0)
+bases = [base for base in range(low - 1024, low + 4, 4) if all(map(follows(base), places, places[1:]))]
+assert not places or len(bases) == 1, bases
+END
+done
+
 # A full disk: the program goes on to its end, unrecorded; and the status says so.
 sed 's/for (long r = 0, k = (long)arg;; r++)/for (long r = 0, k = (long)arg; r < 40000; r++)/' long.c >short.c
 must "$peetcc" -O2 -pthread short.c -o short
