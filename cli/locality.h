@@ -56,12 +56,24 @@ struct peet_cli_seed_options {
     int once;        /* no element of 4 bytes is referenced by two steps, for pointer chases */
     int plain;       /* the 24 numbers alone are the aim */
 };
-/** One step of a stream: an element of 4 bytes, by its number, and how often it is referenced again at once */
+/** One step of a stream: an element of 4 bytes, by its number, and how many references come again at once: to this element, or
+ * by turns to those of the latest steps, this one the last */
 struct peet_cli_step {
     uint32_t element;
-    uint32_t again : 31;
+    uint32_t again : 28;
+    uint32_t among : 3;   /* so many steps: 1, 2 or 4 */
     uint32_t strided : 1; /* it goes on from the last such step to the next line of 64 bytes */
 };
+enum { /* of what comes again: up to FEW any number, up to MOST every third; of turns up to MOST_TURNS */
+    PEET_CLI_FEW_AGAIN = 8,
+    PEET_CLI_MOST_AGAIN = 29,
+    PEET_CLI_MOST_TURNS = 8,
+};
+/** peet_cli_step_again() - the element of reference @number, from 0 on, of those that come again after a step */
+static inline uint32_t peet_cli_step_again(const struct peet_cli_step *step, uint32_t number)
+{
+    return (step - step->among + 1 + number % step->among)->element;
+}
 struct peet_cli_seed {
     struct peet_cli_step *steps;
     size_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chameleon programs: C that chases pointers through memory as a seed says (Weinberg and Snavely, "Chameleon", section
- * 5).  An element of 4 bytes holds the number of the next one, and how often it is itself loaded again.
+ * 5).  An element of 4 bytes holds the number of the next one, and what is loaded again before that.
  */
 #include "locality.h"
 
@@ -26,8 +26,9 @@ static const char body[] =
     "struct thread { struct array own[PHASES]; uint64_t loads; uint32_t sum; unsigned number; pthread_t id; };\n"
     "static struct array shared[PHASES];\n"
     "static const struct phase phases[PHASES];\n\n"
-    "/* Element i holds the number of the element after it in the order, times 64, + 32 if that is one of the walk, and how often i is\n"
-    " * loaded again.  The order's numbers are 64 * element, + 32 for one of the walk, + how often it is loaded again. */\n"
+    "/* Element i holds the number of the element after it in the order, times 64, + 32 if that is one of the walk, + what is loaded again\n"
+    " * after i.  The order's numbers are 64 * element, + 32 for one of the walk, + what is loaded again: n < 8: the element n times;\n"
+    " * 8 + n: 8 + 3 * n times; 16 + n and 24 + n: the latest two or four, n + 1 times each. */\n"
     "static struct array fill(const struct phase *p)\n"
     "{\n"
     "    size_t bytes = ((size_t)p->words * REPLICAS * 4 + 4095) / 4096 * 4096;\n"
@@ -51,21 +52,30 @@ static const char body[] =
     "#else\n"
     "#define STORE\n"
     "#endif\n"
-    "#define AFTER_LOAD \\\n"
+    "#define LOAD(i) (*(volatile uint32_t *)&data[i])\n"
+    "#define AFTER_LOAD /* what comes again: this element, or by turns the latest two or four */ \\\n"
     "    loads--; \\\n"
-    "    for (uint32_t again = value & 31; again && loads; again--, loads--) \\\n"
-    "        total += *(volatile uint32_t *)&data[at]; \\\n"
+    "    again = value & 7; \\\n"
+    "    if (!(value & 16)) \\\n"
+    "        for (again += value & 8 ? 8 + 2 * again : 0; again && loads; again--, loads--) \\\n"
+    "            total += LOAD(at); \\\n"
+    "    else if (!(value & 8)) \\\n"
+    "        for (again++; again && loads > 1; again--, loads -= 2) \\\n"
+    "            total += LOAD(at1), total += LOAD(at); \\\n"
+    "    else \\\n"
+    "        for (again++; again && loads > 3; again--, loads -= 4) \\\n"
+    "            total += LOAD(at3), total += LOAD(at2), total += LOAD(at1), total += LOAD(at); \\\n"
     "    STORE \\\n"
-    "    at = value >> 6;\n\n"
+    "    at3 = at2, at2 = at1, at1 = at, at = value >> 6;\n\n"
     "/* So many loads from here on.  Returns: the element where it ended */\n"
     "static uint32_t chase(uint32_t *data, uint32_t at, uint64_t loads, uint32_t *sum)\n"
     "{\n"
-    "    uint32_t total = *sum;\n\n"
+    "    uint32_t total = *sum, at1 = at, at2 = at, at3 = at, again;\n\n"
     "    while (loads) {\n"
-    "        uint32_t value = *(volatile uint32_t *)&data[at];\n\n"
+    "        uint32_t value = LOAD(at);\n\n"
     "        AFTER_LOAD\n"
     "        while (loads && value & 32) { /* a load of its own for the walk: prefetchers tell instructions apart */\n"
-    "            value = *(volatile uint32_t *)&data[at];\n"
+    "            value = LOAD(at);\n"
     "            AFTER_LOAD\n"
     "        }\n"
     "    }\n"
@@ -137,6 +147,14 @@ static const char body[] =
     "    return 0;\n"
     "}\n";
 
+/* What is loaded again after a step, as the program's numbers say it. */
+static uint32_t again_code(const struct peet_cli_step *step)
+{
+    if (step->among > 1)
+        return (step->among == 2 ? 16 : 24) + step->again / step->among - 1;
+    return step->again < PEET_CLI_FEW_AGAIN ? step->again : 8 + (step->again - PEET_CLI_FEW_AGAIN) / 3;
+}
+
 int peet_cli_bench_write(FILE *out, const void *what)
 {
     const struct peet_cli_bench *b = what;
@@ -156,11 +174,11 @@ int peet_cli_bench_write(FILE *out, const void *what)
     for (size_t p = 0; p < b->nphases; p++) {
         const struct peet_cli_seed *s = &b->seeds[p];
         fprintf(out,
-            "\n/* %zu elements in %llu blocks of 512 bytes: 64 * element, + 32 for one of the walk, + times that it is loaded again */\nstatic const uint32_t order_%zu[] = {",
+            "\n/* %zu elements in %llu blocks of 512 bytes: 64 * element, + 32 for one of the walk, + what is loaded again */\nstatic const uint32_t order_%zu[] = {",
             s->n, (unsigned long long)s->blocks, p);
         for (size_t i = 0; i < s->n; i++)
             fprintf(out, "%s%u,", i % PER_LINE ? "" : "\n    ",
-                s->steps[i].element << ELEMENT_SHIFT | s->steps[i].strided << AGAIN_BITS | s->steps[i].again);
+                s->steps[i].element << ELEMENT_SHIFT | s->steps[i].strided << AGAIN_BITS | again_code(&s->steps[i]));
         fputs("\n};\n", out);
     }
     fputs("\nstatic const struct phase phases[PHASES] = {\n", out);
@@ -184,9 +202,12 @@ int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, 
             warm = *out;
         }
         for (uint64_t r = 0; r < replicas; r++)
-            for (size_t i = 0; i < seed->n; i++)
-                for (uint32_t times = 0; times <= seed->steps[i].again; times++)
-                    peet_sim_surface_reference(s, r * seed->blocks * 512 + seed->steps[i].element * 4ull, out);
+            for (size_t i = 0; i < seed->n; i++) {
+                const struct peet_cli_step *step = &seed->steps[i];
+                peet_sim_surface_reference(s, r * seed->blocks * 512 + step->element * 4ull, out);
+                for (uint32_t n = 0; n < step->again; n++)
+                    peet_sim_surface_reference(s, r * seed->blocks * 512 + peet_cli_step_again(step, n) * 4ull, out);
+            }
     }
     if (!s || peet_sim_surface_flush(s)) {
         peet_sim_surface_free(s);

@@ -27,11 +27,12 @@ enum {
     WORDS = 128,
     NONE = 0,
     ONCE_WIDTHS = 4 /* widths of 512 to 64 bytes */,
-    MOST_AGAIN = 31,
     CANDIDATES = 8,
-    LINES = 8,     /* of 64 bytes in a block */
-    RUN = 8,       /* blocks that are kept for a walk through new memory: a page */
-    FAR_LINES = 12 /* beyond 2^11 lines; what is nearer is on the stack, and new lines cannot stand for it */
+    LINES = 8, /* of 64 bytes in a block */
+    LEAST_WALK = 32,
+    RUN = 8,         /* blocks that are kept for a walk through new memory: a page */
+    HELD_LINES = 10, /* beyond 2^9 lines, which first-level caches hold */
+    FAR_LINES = 12   /* beyond 2^11 lines; what is nearer is on the stack, and new lines cannot stand for it */
 };
 
 static const double NOTHING = -1e300;
@@ -52,7 +53,7 @@ struct maker {
     double alpha[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
     int known[PEET_SIM_WIDTHS];
     double made[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], n, gain[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
-    uint64_t random, last; /* last: address */
+    uint64_t random;
     /* Of each reuse distance of 64-byte lines what is strided, as aim (shares) and so far; the line to which the walk
      * goes next, UINT64_MAX: there is no walk */
     double strided_aim[PEET_SIM_BUCKETS], strided[PEET_SIM_BUCKETS], strided_all, walked;
@@ -345,7 +346,6 @@ static int observe(struct maker *m, uint64_t address)
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
         m->made[w][found.bucket[w]]++;
     m->n++;
-    m->last = address;
     m->seed->references++;
     return 0;
 }
@@ -365,15 +365,34 @@ static int line_bucket(const struct maker *m, uint64_t line)
     return bucket[LINES + line % LINES];
 }
 
-/* What is missing of strided references to lines of a bucket.  New lines stand for all that is missing: elements are used
- * up, and when the stream begins again, lines that were new are far. */
+/* What is missing of strided references to lines of a bucket; less than 0: there are too many */
 static double strided_lack(const struct maker *m, unsigned bucket)
+{
+    return m->strided_aim[bucket] * (m->n + 1) - m->strided[bucket];
+}
+
+/* The same of all far lines.  New lines stand for all that is missing: elements are used up, and when the stream begins again,
+ * lines that were new are far. */
+static double strided_lack_far(const struct maker *m)
 {
     double missing = 0;
     for (unsigned k = FAR_LINES; k < PEET_SIM_BUCKETS; k++)
-        if (k == bucket || bucket == PEET_SIM_COLD)
-            missing += m->strided_aim[k] * (m->n + 1) - m->strided[k];
-    return missing > 0 ? missing : 0;
+        missing += strided_lack(m, k);
+    return missing;
+}
+
+/* A walk can take so many lines from here on, up to the end of the page. */
+static unsigned walk_length(const struct maker *m, uint64_t line)
+{
+    unsigned n = 0;
+    do {
+        const uint64_t block = line / LINES;
+        if (block >= m->nblocks || m->blocks[block].slot == GONE ||
+            !has_free(m, (uint32_t)block, LINES + (unsigned)(line % LINES), PEET_SIM_STRIDED_WIDTH))
+            break;
+        n++;
+    } while (++line % (RUN * LINES));
+    return n;
 }
 
 /* A walk begins where it finds the lines of which most strided references are missing.  Returns: 0, or -1 without memory */
@@ -388,12 +407,19 @@ static int begin_walk(struct maker *m)
     from = wanted > PEET_SIM_STRIDED_WIDTH ? wanted - PEET_SIM_STRIDED_WIDTH - 1 : 0;
     for (unsigned i = 0; i < CANDIDATES; i++) {
         const uint64_t low = 1ull << from, high = 1ull << to < m->live ? 1ull << to : m->live;
+        uint64_t line;
         const uint64_t block = low < high ? m->at[find(m, m->live - (uint32_t)(low + below(m, high - low)))] : 0;
-        if (low < high && line_bucket(m, block * LINES) == (int)wanted) {
-            m->walk = block * LINES;
+        if (low >= high)
+            continue;
+        line = (block & -(uint64_t)RUN) * LINES; /* preferably the whole page */
+        if (line_bucket(m, line) != (int)wanted)
+            line = block * LINES;
+        if (line_bucket(m, line) == (int)wanted && walk_length(m, line) >= LEAST_WALK) {
+            m->walk = line;
             return 0;
         }
     }
+    m->walk = UINT64_MAX;
     if (!possible(m, PEET_SIM_COLD))
         return 0;
     if (keep_blocks(m, RUN, &first))
@@ -422,20 +448,62 @@ static unsigned walk_word(const struct maker *m, uint64_t line)
     return first;
 }
 
-/* The latest step is referenced once more, if what it lacks says so: references within the newest line of the narrowest
- * width that counts. */
-static int again(struct maker *m)
+/* What the stream gains if the elements of the latest steps are referenced again by turns; 0: nothing, or their lines of 64
+ * bytes are not different ones. */
+static double turns_gain(const struct maker *m, unsigned among)
 {
-    unsigned width = m->options->once ? ONCE_WIDTHS - 1 : PEET_SIM_WIDTHS - 1;
+    const struct peet_cli_step *step = m->seed->steps + m->seed->n - among;
+    double gain = 0;
+    for (unsigned w = 0; w < ONCE_WIDTHS; w++) {
+        unsigned lines = among;
+        for (unsigned i = 0; i < among; i++)
+            for (unsigned j = 0; j < i; j++)
+                if (!((step[i].element ^ step[j].element) >> (PEET_SIM_HALVINGS - w))) {
+                    lines--;
+                    break;
+                }
+        gain += m->gain[w][lines / 2]; /* of 1, 2 and 4: a distance of 0, 1 and 3; 3 are between */
+        if (w == PEET_SIM_STRIDED_WIDTH && lines < among)
+            return 0;
+    }
+    return gain;
+}
+
+/* So many references more come again after the latest step, if what the stream lacks says so: to its element, if it lacks
+ * references to the newest line of the narrowest width that counts; or by turns to the latest two or four, if it lacks
+ * references that are as far.  No element is used up by them. */
+static unsigned again(struct maker *m)
+{
+    const unsigned width = m->options->once ? ONCE_WIDTHS - 1 : PEET_SIM_WIDTHS - 1;
     struct peet_cli_step *step = m->seed->n ? &m->seed->steps[m->seed->n - 1] : NULL;
-    return step && step->again < MOST_AGAIN && m->known[width] && lack(m, width, 0) > m->aim[width][0] * WINDOW;
+    double most = 0;
+    unsigned chosen = 0;
+    if (!step || !m->known[width])
+        return 0;
+    if (step->among == 1 && lack(m, width, 0) > m->aim[width][0] * WINDOW)
+        return step->again + 3 > PEET_CLI_MOST_AGAIN ? 0 : step->again < PEET_CLI_FEW_AGAIN ? 1 : 3;
+    for (unsigned among = 2; among <= 4 && among <= m->seed->n; among *= 2) {
+        double gain;
+        if ((step->again && step->among != among) || step->again >= PEET_CLI_MOST_TURNS * among ||
+            lack(m, width, among / 2) <= m->aim[width][among / 2] * WINDOW)
+            continue;
+        gains(m);
+        gain = turns_gain(m, among);
+        if (gain > most) {
+            most = gain;
+            chosen = among;
+        }
+    }
+    if (chosen)
+        step->among = chosen;
+    return chosen;
 }
 
 /* Block and word are a step. */
 static int make_step(struct maker *m, uint32_t block, unsigned word, int strided)
 {
     m->blocks[block].used[word / 64] |= 1ull << word % 64;
-    m->seed->steps[m->seed->n++] = (struct peet_cli_step){block * (uint32_t)WORDS + word, 0, strided};
+    m->seed->steps[m->seed->n++] = (struct peet_cli_step){block * (uint32_t)WORDS + word, 0, 1, strided};
     return observe(m, (uint64_t)block * 512 + word * 4ull);
 }
 
@@ -457,21 +525,33 @@ static int step_on(struct maker *m, unsigned bucket)
 static int step_in_turn(struct maker *m)
 {
     int bucket = walk_bucket(m);
-    if (strided_lack(m, PEET_SIM_COLD) <= 0)
+    if (strided_lack_far(m) <= 0)
         return 0;
-    if (bucket < 0 || strided_lack(m, (unsigned)bucket) <= 0) {
+    if (bucket < 0 || (m->walk % (RUN * LINES) == 0 && strided_lack(m, (unsigned)bucket) <= 0)) {
         if (begin_walk(m))
             return -1;
         bucket = walk_bucket(m);
     }
-    return bucket < 0 || strided_lack(m, (unsigned)bucket) <= 0 ? 0 : step_on(m, (unsigned)bucket) ? -1 : 1;
+    return bucket < 0 ? 0 : step_on(m, (unsigned)bucket) ? -1 : 1;
 }
 
-/* A step to a far line that is none of the walk was drawn.  More of them are than there should be, because elements are
- * used up; of them, too, as many belong to the walk as the signature says.  Returns: as above */
+/* So many references to lines that first-level caches do not hold are too many: elements are used up, and others take their
+ * place. */
+static double too_many(const struct maker *m)
+{
+    double n = 0;
+    for (unsigned k = HELD_LINES; k < PEET_SIM_BUCKETS && m->known[PEET_SIM_STRIDED_WIDTH]; k++)
+        n += m->made[PEET_SIM_STRIDED_WIDTH][k] - m->aim[PEET_SIM_STRIDED_WIDTH][k] * (m->n + 1);
+    return n > 0 ? n : 0;
+}
+
+/* A step to a far line that is none of the walk was drawn.  As many of them belong to the walk as the signature says, and all
+ * that are too many: a prefetcher foresees them, and the program has none.  Returns: as above */
 static int step_instead(struct maker *m)
 {
-    if (!m->options->once || m->walked >= MOST_WALKED * m->strided_all * m->n || uniform(m) >= m->strided_share)
+    const double excess = too_many(m);
+    if (!m->options->once || m->walked >= MOST_WALKED * m->strided_all * m->n + excess ||
+        (excess < 1 && uniform(m) >= m->strided_share))
         return 0;
     if (walk_bucket(m) < 0 && begin_walk(m))
         return -1;
@@ -494,9 +574,12 @@ static int step(struct maker *m)
     unsigned bucket, word;
     uint32_t block;
     int made;
-    if (m->options->once && again(m)) {
+    for (unsigned more = m->options->once ? again(m) : 0; more; more--) {
         last->again++;
-        return observe(m, m->last);
+        if (observe(m, peet_cli_step_again(last, last->again - 1) * 4ull))
+            return -1;
+        if (more == 1)
+            return 0;
     }
     made = m->options->once ? step_in_turn(m) : 0;
     if (made)
@@ -512,9 +595,11 @@ static int step(struct maker *m)
         return step_to_new(m);
     }
     word = draw_word(m, block);
-    if (m->strided_share > 0 && line_bucket(m, block * (uint64_t)LINES + word / (WORDS / LINES)) >= FAR_LINES &&
-        (made = step_instead(m)))
-        return made < 0 ? -1 : 0;
+    if (m->options->once) {
+        const int found = line_bucket(m, block * (uint64_t)LINES + word / (WORDS / LINES));
+        if ((found >= FAR_LINES || (found >= HELD_LINES && too_many(m) >= 1)) && (made = step_instead(m)))
+            return made < 0 ? -1 : 0;
+    }
     lift(m, block);
     return make_step(m, block, word, 0);
 }

@@ -4,83 +4,88 @@
 
 #include <stdlib.h>
 
-/** The first reference to a record.  Returns: 0, or -1 without memory */
-static __attribute__((noinline)) int new_record(struct peet_sim_surface *s, struct peet__sim_record *r)
+/** Room for one more slab.  Returns: 0, or -1 without memory */
+static int new_slab(struct peet_sim_surface *s)
 {
-    enum { MOST = 1 << (32 - PEET_SIM_HALVINGS) };
+    struct peet__sim_record **more = s->slabs;
 
-    if (s->nrecords + 1 >= s->room) {
-        uint32_t room = s->room ? 2 * s->room : 256;
-        struct peet__sim_record **more = room <= MOST ? realloc(s->records_of, room * sizeof *more) : NULL;
-
-        if (!more)
-            return -1;
-        s->records_of = more;
-        s->room = room;
-    }
-    s->blocks += !r->epoch;
-    memset(r, 0, sizeof *r);
-    s->records_of[++s->nrecords] = r;
-    r->last[0] = s->nrecords;
-    r->epoch = s->epoch;
+    if (s->nslabs >= (1u << (32 - PEET_SIM_HALVINGS)) / SLAB)
+        return -1;
+    if (!(s->nslabs & (s->nslabs - 1))) /* as many as there are, or one */
+        more = realloc(s->slabs, (s->nslabs ? 2 * (size_t)s->nslabs : 1) * sizeof *more);
+    if (!more)
+        return -1;
+    s->slabs = more;
+    s->slabs[s->nslabs] = aligned_alloc(CACHE_LINE, SLAB * sizeof **more);
+    if (!s->slabs[s->nslabs])
+        return -1;
+    s->nslabs++;
     return 0;
+}
+
+/** Which of the recent lines one is, if it is one of them. */
+static INLINE unsigned recent_of(uint64_t line)
+{
+    return (unsigned)(line ^ line >> 6) % PEET_SIM_RECENT;
+}
+
+/** The record of a line that is not among the recent ones.  Returns: NULL without memory */
+static __attribute__((noinline)) struct peet__sim_record *find_record(struct peet_sim_surface *s, uint64_t line)
+{
+    uint64_t *known = peet_sim_linemap_long(&s->records, line);
+    struct peet__sim_record *r;
+
+    if (RARELY(!known))
+        return NULL;
+    if (RARELY(*known >> 32 != s->epoch)) {
+        if ((s->nrecords + 1) / SLAB >= s->nslabs && new_slab(s))
+            return NULL;
+        s->blocks += !*known;
+        r = record_of(s, ++s->nrecords);
+        memset(r, 0, sizeof *r);
+        r->last[0][0] = s->nrecords;
+        *known = (uint64_t)s->epoch << 32 | s->nrecords;
+    } else {
+        r = record_of(s, (uint32_t)*known);
+    }
+    s->recent[recent_of(line)].line = line;
+    s->recent[recent_of(line)].record = r;
+    return r;
 }
 
 /** Finds the records of a batch.  Returns: 0, or -1 without memory */
 static INLINE int pass_records(struct peet_sim_surface *s, struct peet__sim_batch *b)
 {
-    struct peet__sim_record *r = NULL, *other = NULL; /* of the latest line of 512 bytes, and of the one before it */
-    uint64_t line = 0, other_line = 0;
+    uint32_t *word_of = s->word_of + b->slot;
 
     for (uint32_t i = 0; i < b->n; i++) {
-        const uint64_t address = s->addresses[i], next = address >> PEET_SIM_WIDEST_SHIFT;
-        const unsigned leaf = address >> 2 & 127;
+        const uint64_t line = s->addresses[i] >> PEET_SIM_WIDEST_SHIFT;
+        const unsigned leaf = s->addresses[i] >> 2 & 127, recent = recent_of(line);
+        struct peet__sim_record *r = s->recent[recent].record;
 
-        if (!r || next != line) {
-            struct peet__sim_record *found = other;
-
-            if (!other || next != other_line) {
-                found = peet_sim_linemap_get(&s->records, next);
-                if (RARELY(!found) || (RARELY(found->epoch != s->epoch) && new_record(s, found)))
-                    return -1;
-            }
-            other = r;
-            other_line = line;
-            r = found;
-            line = next;
-        }
-        for (unsigned w = 6; w < WIDTHS; w++) /* a record has many cache lines */
-            __builtin_prefetch(&r->last[node_of(w, leaf)], 1);
+        if (RARELY(s->recent[recent].line != line) && !(r = find_record(s, line)))
+            return -1;
+        __builtin_prefetch(r->last[0], 1);
+        __builtin_prefetch(r->last[1 + leaf / 8], 1);
         b->record[i] = r;
         b->leaf[i] = (uint8_t)leaf;
-        s->word_of[b->slot + i] = r->last[0] << PEET_SIM_HALVINGS | leaf;
+        word_of[i] = index_of(r) << PEET_SIM_HALVINGS | leaf;
     }
     return 0;
 }
 
 /** A batch goes through all passes.  Returns: 0, or -1 without memory */
 static INLINE int pass_all(struct peet_sim_surface *s, struct peet__sim_batch *b,
-    void (*far_begin)(struct peet_sim_surface *), void (*pass_near)(struct peet__sim_batch *),
-    void (*pass_far)(struct peet_sim_surface *, struct peet__sim_batch *, const uint32_t *))
+    void (*far_begin)(struct peet_sim_surface *, uint32_t),
+    void (*pass_near)(struct peet_sim_surface *, struct peet__sim_batch *),
+    void (*pass_far)(struct peet_sim_surface *, struct peet__sim_batch *))
 {
-    const uint32_t group = b->slot / GROUP;
-    uint32_t newest[WIDTHS];
-
     if (b->slot % GROUP == 0)
-        far_begin(s);
+        far_begin(s, b->slot / GROUP);
     if (pass_records(s, b))
         return -1;
-    for (unsigned w = 0; w < WIDTHS; w++) {
-        b->live[0][w] = live_of(s, w)[group - 1];
-        b->live[1][w] = live_of(s, w)[group];
-        newest[w] = ones(b->live[0][w]) + ones(b->live[1][w]);
-    }
-    pass_near(b);
-    for (unsigned w = 0; w < WIDTHS; w++) {
-        live_of(s, w)[group - 1] = b->live[0][w];
-        live_of(s, w)[group] = b->live[1][w];
-    }
-    pass_far(s, b, newest);
+    pass_near(s, b);
+    pass_far(s, b);
     return 0;
 }
 
@@ -94,7 +99,30 @@ V3 static int take_v3(struct peet_sim_surface *s, struct peet__sim_batch *b)
 {
     return pass_all(s, b, peet__sim_far_begin_v3, peet__sim_near_v3, peet__sim_far_v3);
 }
+
+V4 static int take_v4(struct peet_sim_surface *s, struct peet__sim_batch *b)
+{
+    return pass_all(s, b, peet__sim_far_begin_v3, peet__sim_near_v4, peet__sim_far_v4);
+}
 #endif
+
+static INLINE void note(struct peet_sim_surface *s, unsigned i, uint64_t finding)
+{
+    peet__sim_tally_note(s->tallies[i], finding | (uint64_t)(s->strided >> i & 1) << (8 * PEET_SIM_STRIDED_WIDTH + 7));
+}
+
+void peet__sim_surface_turns(struct peet_sim_surface *s)
+{
+    const uint32_t n = s->waiting - 2; /* from width `apart` on they have different lines */
+    const uint64_t other = (s->addresses[n] ^ s->addresses[n + 1]) >> 2;
+    const unsigned apart = other >> PEET_SIM_HALVINGS ? 0 : (unsigned)__builtin_clzll(other) - (64 - WIDTHS);
+    const uint64_t finding = bytes << 8 * apart | (apart ? (uint64_t)OTHER << 8 * (apart - 1) : 0);
+
+    note(s, n, finding);
+    note(s, n + 1, finding);
+    s->strided &= (1u << n) - 1;
+    s->waiting = n;
+}
 
 /** All that wait are taken.  Returns: 0, or -1 without memory */
 static int take(struct peet_sim_surface *s, struct peet__sim_batch *b)
@@ -108,14 +136,13 @@ static int take(struct peet_sim_surface *s, struct peet__sim_batch *b)
         return -1;
     }
     if (RARELY(s->next == s->end))
-        peet__sim_slots_renumber(s);
+        s->renumber(s);
     s->most = GROUP - s->next % GROUP;
     for (uint32_t i = 0; i < b->n; i++) {
         uint64_t finding;
 
         memcpy(&finding, b->finding[i], sizeof finding);
-        finding |= (uint64_t)(s->strided >> i & 1) << (8 * PEET_SIM_STRIDED_WIDTH + 7);
-        peet__sim_tally_note(s->tallies[i], finding);
+        note(s, i, finding);
     }
     s->strided = 0;
     return 0;
@@ -151,86 +178,132 @@ int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct p
 /** A line that has a slot: without any change. */
 static unsigned bucket_of(const struct peet_sim_surface *s, unsigned w, uint32_t slot)
 {
-    const unsigned zone = zone_of(s, w)[slot / GROUP];
-    const struct peet__sim_mark *m = &s->marks[w][zone / 2];
+    const unsigned code = *zone_of(s, w, slot / GROUP), mark = (code & (unsigned)~UNSURE) - 1;
 
-    if (!zone)
-        return bits(between(live_of(s, w), slot, s->next / GROUP + 1));
-    if (zone % 2)
-        return bits(between(live_of(s, w), slot, m->to) + m->lines + passed(s->came[w], zone / 2));
-    return NEAREST + zone / 2;
+    if (code == UNSURE)
+        return bits(between(s->live, w, slot, s->next / GROUP + 1));
+    if (code & UNSURE)
+        return NEAREST + mark +
+            (between(s->live, w, slot, s->marks[w][mark].to) + s->after[mark][w] + passed(s->came[w], mark) >=
+                lines_of(mark));
+    return NEAREST + code;
+}
+
+/** The record of an address; NULL: it has none, or is not known any more */
+static struct peet__sim_record *known_record(struct peet_sim_surface *s, uint64_t address)
+{
+    const uint64_t *known;
+
+    peet_sim_surface_flush(s);
+    known = peet_sim_linemap_long(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+    return known && *known >> 32 == s->epoch ? record_of(s, (uint32_t)*known) : NULL;
+}
+
+/** Of 512 bytes that are a tree. */
+static unsigned width_of(unsigned node)
+{
+    return 31 - (unsigned)__builtin_clz(node);
+}
+static unsigned leaf_of(unsigned node)
+{
+    return (node - (1u << width_of(node))) << (PEET_SIM_HALVINGS - width_of(node));
 }
 
 void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width,
     uint8_t out[PEET_SIM_NODES])
 {
-    const struct peet__sim_record *r;
-    int known;
+    struct peet__sim_record *r = known_record(s, address);
 
-    peet_sim_surface_flush(s);
-    r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
-    known = r && r->epoch == s->epoch;
     for (unsigned node = 1; node < 2u << last_width; node++) {
-        const uint32_t last = known ? r->last[node] : NEVER;
-        const unsigned width = 31 - (unsigned)__builtin_clz(node);
+        const uint32_t last = r ? *last_of(r, width_of(node), leaf_of(node)) : NEVER;
 
         out[node] = (uint8_t)(last == NEVER ? PEET_SIM_COLD
                 : last == BEYOND            ? PEET_SIM_BEYOND
-                                            : bucket_of(s, width, last));
+                                            : bucket_of(s, width_of(node), last));
     }
 }
 
 int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)
 {
-    const struct peet__sim_record *r;
+    const unsigned width = width_of(node);
+    struct peet__sim_record *r = known_record(s, address);
+    uint32_t last = r ? *last_of(r, width, leaf_of(node)) : NEVER;
+    unsigned bit;
 
-    peet_sim_surface_flush(s);
-    r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
-    if (!r || r->epoch != s->epoch || r->last[node] == NEVER)
+    if (last == NEVER)
         return -1;
-    if (r->last[node] == BEYOND)
-        return (int)(r->half[node / 32] >> node % 32 & 1);
-    return r->last[2 * node + 1] == r->last[node];
+    if (last == BEYOND)
+        return (int)(*half_of(r, node_of(width, leaf_of(node)), &bit) >> bit & 1);
+    return *last_of(r, width + 1, leaf_of(2 * node + 1)) == last;
 }
 
 /* ------------------------------------------------------------------------------------------------- surfaces */
 
-void peet_sim_surface_forget(struct peet_sim_surface *s)
+static void begin(struct peet_sim_surface *s)
 {
-    peet_sim_surface_flush(s);
     peet__sim_slots_begin(s);
     s->nrecords = 0;
     s->begun = 0;
     s->epoch++;
+    for (unsigned i = 0; i < PEET_SIM_RECENT; i++)
+        s->recent[i].line = UINT64_MAX;
 }
 
-void peet__sim_surface_plain(struct peet_sim_surface *s)
+void peet_sim_surface_forget(struct peet_sim_surface *s)
+{
+    peet_sim_surface_flush(s);
+    begin(s);
+}
+
+enum peet__sim_vectors peet__sim_surface_vectors(struct peet_sim_surface *s, enum peet__sim_vectors most)
 {
     s->take = take_plain;
+    s->renumber = peet__sim_slots_renumber_plain;
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (most >= PEET__SIM_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+        s->renumber = peet__sim_slots_renumber_v3;
+    if (most >= PEET__SIM_AVX512 && __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi2")) {
+        s->take = take_v4;
+        return PEET__SIM_AVX512;
+    }
+    if (most >= PEET__SIM_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+        s->take = take_v3;
+        return PEET__SIM_AVX2;
+    }
+#endif
+    return PEET__SIM_PLAIN;
+}
+
+typedef uint32_t by_width[WIDTHS];
+/** Where a cache line begins, in room for two vectors more. */
+static by_width *aligned(void *room)
+{
+    return (by_width *)(((uintptr_t)room + CACHE_LINE - 1) & -(uintptr_t)CACHE_LINE);
 }
 
 struct peet_sim_surface *peet_sim_surface_new(void)
 {
-    struct peet_sim_surface *s = calloc(1, sizeof *s);
+    struct peet_sim_surface *s = aligned_alloc(CACHE_LINE, sizeof *s);
 
     if (!s)
         return NULL;
-    peet_sim_linemap_init(&s->records, sizeof(struct peet__sim_record));
-    s->live = calloc(WIDTHS * ROW, sizeof *s->live);
-    s->zone = calloc(WIDTHS * ROW, sizeof *s->zone);
+    memset(s, 0, sizeof *s);
+    peet_sim_linemap_init(&s->records, sizeof(uint64_t));
+    s->live_room = calloc(GROUPS + 2, sizeof *s->live);
+    s->sums_room = calloc(GROUPS / PEET_SIM_SUM + 2, sizeof *s->sums);
+    s->zone = calloc(GROUPS, sizeof *s->zone);
     s->word_of = malloc(PEET_SIM_SLOTS * sizeof *s->word_of);
-    if (!s->live || !s->zone || !s->word_of) {
+    if (!s->live_room || !s->sums_room || !s->zone || !s->word_of) {
         peet_sim_surface_free(s);
         return NULL;
     }
-    s->take = take_plain;
-    s->epoch = 1;
-#ifdef __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-        s->take = take_v3;
-#endif
-    peet__sim_slots_begin(s);
+    s->live = aligned(s->live_room);
+    s->sums = aligned(s->sums_room);
+    peet__sim_surface_vectors(s, PEET__SIM_AVX512);
+    begin(s);
     return s;
 }
 
@@ -238,27 +311,28 @@ void peet_sim_surface_free(struct peet_sim_surface *s)
 {
     if (!s)
         return;
-    free(s->live);
+    free(s->live_room);
+    free(s->sums_room);
     free(s->zone);
     free(s->word_of);
     peet_sim_linemap_fini(&s->records);
-    free(s->records_of);
+    for (uint32_t i = 0; i < s->nslabs; i++)
+        free(s->slabs[i]);
+    free(s->slabs);
     free(s);
 }
 
 static int copy_record(void *arg, uint64_t line, void *record)
 {
     struct peet_sim_surface *to = arg;
-    const struct peet__sim_record *r = record;
-    struct peet__sim_record *mine;
+    uint64_t *mine;
 
-    if (r->epoch != to->epoch)
+    if (*(uint64_t *)record >> 32 != to->epoch)
         return 0;
-    mine = peet_sim_linemap_get(&to->records, line);
+    mine = peet_sim_linemap_long(&to->records, line);
     if (!mine)
         return -1;
-    *mine = *r;
-    to->records_of[r->last[0]] = mine;
+    *mine = *(uint64_t *)record;
     return 0;
 }
 
@@ -270,16 +344,21 @@ struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s)
     if (!to)
         return NULL;
     mine = *to;
-    memcpy(to, s, offsetof(struct peet_sim_surface, records));
-    to->live = mine.live;
-    to->zone = mine.zone;
-    for (unsigned w = 0; w < WIDTHS; w++) {
-        memcpy(live_of(to, w), live_of(s, w), groups * sizeof *s->live);
-        memcpy(zone_of(to, w), zone_of(s, w), groups);
-    }
+    memcpy(to, s, offsetof(struct peet_sim_surface, nslabs));
+    to->live_room = mine.live_room;
+    to->sums_room = mine.sums_room;
+    to->live = memcpy(mine.live, s->live, groups * sizeof *s->live);
+    to->sums = memcpy(mine.sums, s->sums, (groups / PEET_SIM_SUM + 1) * sizeof *s->sums);
+    to->zone = memcpy(mine.zone, s->zone, groups * sizeof *s->zone);
     to->word_of = memcpy(mine.word_of, s->word_of, s->next * sizeof *s->word_of);
-    to->records_of = calloc(s->room + 1, sizeof *to->records_of);
-    if (!to->records_of || peet_sim_linemap_each(&s->records, copy_record, to)) {
+    for (uint32_t i = 0; s->nrecords && i <= s->nrecords / SLAB; i++) {
+        if (new_slab(to)) {
+            peet_sim_surface_free(to);
+            return NULL;
+        }
+        memcpy(to->slabs[i], s->slabs[i], SLAB * sizeof **s->slabs);
+    }
+    if (peet_sim_linemap_each(&s->records, copy_record, to)) {
         peet_sim_surface_free(to);
         return NULL;
     }

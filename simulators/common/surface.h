@@ -15,9 +15,9 @@
  * bitmaps of all widths.
  *
  * A line whose slot is in the newest two groups is *near*.  The distances of all eight widths are then population counts
- * of two vectors, found at once and without a branch.
+ * of one vector of 8 words of 64 bits, found at once and without a branch.
  *
- * Of farther lines only the power of two is asked for.  Each group has a code for each width, its *zone*:
+ * Of farther lines only the power of two is asked for.  Each group has a code for each width, of its *zone*:
  *
  *     oldest                                                                newest
  *     2k + 2                | 2k + 1                  | 2k              | ... | 0
@@ -26,8 +26,16 @@
  *
  * A zone says it for all slots of the group, but where a group is near 2^(8 + k) or in the newest 256 lines: there live
  * slots are counted.  Lines that come from beyond to[k] make what is after it more, by one each.  When that becomes too
- * many, the boundary moves on over some groups (Kim, Hill and Wood, SIGMETRICS 1991, keep one mark for each power of two
- * in lists, and exactly).  How many came from which zone is what is counted anyway.
+ * many, to[k] moves on over some groups (Kim, Hill and Wood, SIGMETRICS 1991, keep one mark for each power of two
+ * in lists, and exactly); from[k] moves on when a line was counted that is farther, or when to[k + 1] comes.  How many
+ * came from which zone is what is counted anyway.  Of the newest zone, groups of groups have sums of live slots.
+ *
+ * The widths at which a word's lines have the same slot are looked up together: a reference has rarely more than two
+ * far slots.  Codes of all widths are one word of 64 bits for each group.
+ *
+ * A program often loads two words and then stores to both.  Two references to the words of the two before them, in the
+ * same order, leave all lists as they are.  Their distances are 1, or 0 where the words have the same line.  They are
+ * counted at once and get no slots.
  *
  * Which half of a line was referenced last needs no memory: it is the half that has the line's own slot.
  *
@@ -35,10 +43,10 @@
  * small table, and distributes them when it is asked, or when another one needs the place.
  *
  * INVARIANTS
- *  1. peet__sim_record.last[node] is 0 (never referenced), 1 (beyond the stack) or the node's live slot.  Slots of groups
- *     0 and 1 are nobody's.
+ *  1. The last slot of a node of a record is 0 (never referenced), 1 (beyond the stack) or its live slot.  Slots of the
+ *     first groups are nobody's.
  *  2. word_of[slot] of a slot that is live at some width is the word: its record's index << 7 | its place in the record.
- *  3. sums[k][w] + what came since from zones 2k + 1 and more is the number of live slots in groups to[k][w] and later;
+ *  3. after[k][w] + what came since from zones 2k + 1 and more is the number of live slots in groups to[k][w] and later;
  *     at most 2^(8 + k), and 32 less at the beginning of a group.
  *  4. All slots of groups before from[k][w] have 2^(8 + k) live ones after them, or more.
  *  5. When the slots are used up, those that are live among the newest 2^16 lines of some width move to the beginning,
@@ -112,41 +120,59 @@ void peet_sim_tally_settle(struct peet_sim_tally *tally);
 /** peet_sim_tally_add() - @from, times 1 or -1, is added to @to */
 void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *from, int sign);
 
-/** A line of 512 bytes and all that it is made of: node 1 is the line, nodes 2n and 2n+1 the halves of node n. */
+enum { PEET_SIM_RECORD_ROWS = 17, PEET_SIM_ROW = 16, PEET_SIM_RECENT = 64, PEET_SIM_SUM = 8 };
+/**
+ * A line of 512 bytes and all that it is made of, as trees of four widths, one cache line each: the first row has the
+ * lines of 512 to 64 bytes, and each of the others one line of 32 bytes with those in it.  In a row, node 1 is the
+ * widest, nodes 2n and 2n + 1 are the halves of node n, and place 0 has other things: in the first row the record's
+ * index, from 1 on; in the others a bit for each node that is beyond the stack, which half was referenced last (in the
+ * second row, the upper 16 bits are those of the first one).
+ */
 struct peet__sim_record {
-    uint32_t epoch;                      /* the surface's; another one: nothing of this is true any more */
-    uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on */
-    uint32_t half[4];                    /* bit n: of node n that is beyond the stack, which half was referenced last */
-};
+    uint32_t last[PEET_SIM_RECORD_ROWS][PEET_SIM_ROW];
+} __attribute__((aligned(64)));
 
-/** A power of two: live slots in groups [from, to) are counted; after `slot` they were `counted`.  Lines after `to`: as
- * many as when the group began. */
+/** A power of two: live slots in groups [from, to) are counted; after `slot` they were `counted`. */
 struct peet__sim_mark {
-    uint32_t from, to, lines, slot, counted;
+    uint32_t from, to, slot, counted;
 };
 
 struct peet__sim_batch;
 struct peet_sim_surface {
-    uint32_t *live; /* for each width: by group */
-    uint8_t *zone;
-    uint32_t *word_of;              /* by slot */
-    uint32_t next, end;             /* slots: the next to be taken; the first that is not to be */
-    uint64_t came[PEET_SIM_WIDTHS]; /* what passed marks since the group began */
+    uint32_t (*live)[PEET_SIM_WIDTHS]; /* by group */
+    uint32_t (*sums)[PEET_SIM_WIDTHS]; /* by PEET_SIM_SUM groups: live slots, of the groups before `summed` */
+    void *sums_room;
+    uint64_t *zone;     /* by group: a code for each width, that of width 0 the lowest byte */
+    void *live_room;    /* what `live` is a part of */
+    uint32_t *word_of;  /* by slot */
+    uint32_t summed;    /* groups */
+    uint32_t next, end; /* slots: the next to be taken; the first that is not to be */
+    uint64_t came[PEET_SIM_WIDTHS] __attribute__((aligned(64))); /* what passed marks since the group began */
     struct peet__sim_mark marks[PEET_SIM_WIDTHS][PEET_SIM_MARKS];
-    uint32_t lines[PEET_SIM_WIDTHS]; /* different ones so far */
-    uint64_t last;                   /* address of the latest reference */
-    int begun, failed;               /* failed: there was no memory; counts are not right */
-    int bursts;                      /* see peet_sim_surface_forget() */
+    uint32_t after[PEET_SIM_MARKS][PEET_SIM_WIDTHS]
+        __attribute__((aligned(64)));                             /* lines after marks' `to`, when the group began */
+    uint32_t lines[PEET_SIM_WIDTHS] __attribute__((aligned(32))); /* different ones so far */
+    uint64_t last;                                                /* address of the latest reference */
+    int begun, failed; /* failed: there was no memory; counts are not right */
+    int bursts;        /* see peet_sim_surface_forget() */
     uint32_t epoch;
     uint64_t blocks; /* of 512 bytes, that were ever referenced, whatever was forgotten */
     int (*take)(struct peet_sim_surface *, struct peet__sim_batch *);
+    void (*renumber)(struct peet_sim_surface *);
     /* References that wait, and how many may */
     uint32_t waiting, most;
     uint32_t strided; /* a bit for each: it is */
     uint64_t addresses[PEET_SIM_BATCH];
     struct peet_sim_tally *tallies[PEET_SIM_BATCH];
-    struct peet__sim_record **records_of; /* by index */
-    uint32_t nrecords, room;
+    uint32_t nrecords;
+    /* What is not copied: records in slabs, by index; the newest of them by line; the surface's epoch << 32 | the index
+     * by line, where another epoch means that nothing of it is true any more */
+    uint32_t nslabs;
+    struct peet__sim_record **slabs;
+    struct {
+        uint64_t line;
+        struct peet__sim_record *record;
+    } recent[PEET_SIM_RECENT];
     struct peet_sim_linemap records;
 };
 
@@ -154,8 +180,10 @@ struct peet_sim_surface {
  *  Returns: NULL without memory */
 struct peet_sim_surface *peet_sim_surface_new(void);
 void peet_sim_surface_free(struct peet_sim_surface *s);
-/** peet__sim_surface_plain() - as on a processor without vectors, for tests */
-void peet__sim_surface_plain(struct peet_sim_surface *s);
+enum peet__sim_vectors { PEET__SIM_PLAIN, PEET__SIM_AVX2, PEET__SIM_AVX512 };
+/** peet__sim_surface_vectors() - as on a processor that has no others, for tests.  Returns: those that this one has, and
+ * that will be used */
+enum peet__sim_vectors peet__sim_surface_vectors(struct peet_sim_surface *s, enum peet__sim_vectors most);
 /** peet_sim_surface_copy() - one that goes on from where @s is, which has been flushed.  Returns: NULL without memory */
 struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s);
 
@@ -187,6 +215,13 @@ int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned
  * says from then on */
 int peet_sim_surface_flush(struct peet_sim_surface *s);
 
+/** The latest four references that wait are to two words by turns: the last two are counted, and wait no longer. */
+void peet__sim_surface_turns(struct peet_sim_surface *s);
+static inline int peet__sim_same_word(uint64_t a, uint64_t b)
+{
+    return !((a ^ b) >> 2);
+}
+
 /**
  * peet_sim_surface_strided() - a reference, counted in @tally when the surface is flushed, or before
  * @strided: 1: it is in another line of 64 bytes than the last one by its instruction, and as far from it as that was from the
@@ -198,7 +233,7 @@ static inline int peet_sim_surface_strided(struct peet_sim_surface *s, uint64_t 
 {
     const uint32_t n = s->waiting;
 
-    if (!((address ^ s->last) >> 2) && s->begun) {
+    if (peet__sim_same_word(address, s->last) && s->begun) {
         tally->again++;
         return 0;
     }
@@ -208,6 +243,11 @@ static inline int peet_sim_surface_strided(struct peet_sim_surface *s, uint64_t 
     s->tallies[n] = tally;
     s->strided |= strided << n;
     s->waiting = n + 1;
+    if (n >= 3 && peet__sim_same_word(address, s->addresses[n - 2]) &&
+        peet__sim_same_word(s->addresses[n - 1], s->addresses[n - 3])) {
+        peet__sim_surface_turns(s);
+        return 0;
+    }
     return n + 1 < s->most ? 0 : peet_sim_surface_flush(s);
 }
 /** peet_sim_surface_reference() - the same for a reference that nothing more is known of */

@@ -3,11 +3,10 @@
 #include "surface_parts.h"
 
 /** Of one width, all zones and marks, from the bitmap. */
-static void set_marks(struct peet_sim_surface *s, unsigned w)
+static INLINE void set_marks(struct peet_sim_surface *s, unsigned w)
 {
-    const uint32_t *live = live_of(s, w);
     struct peet__sim_mark *marks = s->marks[w];
-    uint32_t after = 0, g = s->next / GROUP + 1;
+    uint32_t lines_after = 0, g = s->next / GROUP + 1;
     unsigned zone = 0;
 
     s->came[w] = 0;
@@ -15,56 +14,53 @@ static void set_marks(struct peet_sim_surface *s, unsigned w)
     for (unsigned mark = 0; mark < MARKS; mark++)
         marks[mark].from = marks[mark].to = FIRST_GROUP;
     while (g-- > FIRST_GROUP) {
-        const uint32_t lines = after + ones(live[g]);
+        const uint32_t lines = lines_after + ones(s->live[g][w]);
 
         for (; zone < 2 * MARKS; zone++) {
             const unsigned mark = zone / 2;
 
-            if (zone % 2 ? after < lines_of(mark) : lines <= lines_of(mark) - slack(mark))
+            if (zone % 2 ? lines_after < lines_of(mark) : lines <= lines_of(mark) - slack(mark))
                 break;
             if (zone % 2) {
                 marks[mark].from = g + 1;
             } else {
                 marks[mark].to = g + 1;
-                marks[mark].lines = after;
+                s->after[mark][w] = lines_after;
             }
         }
-        zone_of(s, w)[g] = (uint8_t)zone;
-        after = lines;
+        *zone_of(s, w, g) = code_of(zone);
+        lines_after = lines;
     }
     for (unsigned mark = 0; mark < MARKS; mark++) {
         if (mark >= (zone + 1) / 2)
-            marks[mark].lines = after;
+            s->after[mark][w] = lines_after;
         marks[mark].slot = marks[mark].to * GROUP - 1;
     }
 }
 
 void peet__sim_slots_begin(struct peet_sim_surface *s)
 {
-    const uint32_t groups = s->next / GROUP + 1;
-
+    memset(s->live, 0, (s->next / GROUP + 1) * sizeof *s->live);
     s->next = FIRST;
+    s->summed = 0;
     s->most = GROUP;
     s->end = FEWEST_SLOTS;
     memset(s->lines, 0, sizeof s->lines);
-    for (unsigned w = 0; w < WIDTHS; w++) {
-        memset(live_of(s, w), 0, groups * sizeof *s->live);
-        memset(zone_of(s, w), 0, groups);
-        memset(zone_of(s, w), NOWHERE, FIRST_GROUP);
+    for (uint32_t g = 0; g < FIRST_GROUP; g++)
+        s->zone[g] = bytes * NOWHERE;
+    for (unsigned w = 0; w < WIDTHS; w++)
         set_marks(s, w);
-    }
 }
 
 /* ---------------------------------------------------------------------------------------------- renumbering */
 
 /** The oldest slot that may be of one of the newest 2^16 lines. */
-static uint32_t oldest_kept(const struct peet_sim_surface *s, unsigned w)
+static INLINE uint32_t oldest_kept(const struct peet_sim_surface *s, unsigned w)
 {
-    const uint32_t *live = live_of(s, w);
     uint32_t left = DEEPEST, g = (s->next - 1) / GROUP;
 
     for (; g >= FIRST_GROUP; g--) {
-        uint32_t word = live[g], n = ones(word);
+        uint32_t word = s->live[g][w], n = ones(word);
 
         if (n >= left) {
             while (n-- > left)
@@ -79,16 +75,19 @@ static uint32_t oldest_kept(const struct peet_sim_surface *s, unsigned w)
 /** The lines of a slot, a bit for each width, are nowhere. */
 static void drop(struct peet_sim_surface *s, uint32_t word, unsigned widths)
 {
-    struct peet__sim_record *r = s->records_of[word >> 7];
+    struct peet__sim_record *r = record_of(s, word >> PEET_SIM_HALVINGS);
     const unsigned leaf = word & 127;
 
     for (; widths; widths &= widths - 1) {
-        const unsigned w = (unsigned)__builtin_ctz(widths), node = node_of(w, leaf);
+        const unsigned w = (unsigned)__builtin_ctz(widths);
 
-        r->last[node] = BEYOND;
+        *last_of(r, w, leaf) = BEYOND;
         if (w < PEET_SIM_HALVINGS) {
-            r->half[node / 32] &= ~(1u << node % 32);
-            r->half[node / 32] |= (leaf >> (PEET_SIM_HALVINGS - 1 - w) & 1) << node % 32;
+            unsigned bit;
+            uint32_t *half = half_of(r, node_of(w, leaf), &bit);
+
+            *half &= ~(1u << bit);
+            *half |= (leaf >> (PEET_SIM_HALVINGS - 1 - w) & 1) << bit;
         }
     }
 }
@@ -100,7 +99,7 @@ static INLINE uint32_t kept_of(const struct peet_sim_surface *s, uint32_t group,
     uint32_t kept = 0, any = 0;
 
     for (unsigned w = 0; w < WIDTHS; w++) {
-        const uint32_t live = live_of(s, w)[group];
+        const uint32_t live = s->live[group][w];
         const uint32_t older = oldest[w] > group * GROUP ? oldest[w] - group * GROUP : 0;
 
         any |= live;
@@ -118,7 +117,7 @@ static void drop_slots(struct peet_sim_surface *s, uint32_t group, uint32_t slot
         unsigned widths = 0;
 
         for (unsigned w = 0; w < WIDTHS; w++)
-            widths |= (live_of(s, w)[group] >> bit & 1) << w;
+            widths |= (s->live[group][w] >> bit & 1) << w;
         drop(s, s->word_of[group * GROUP + bit], widths);
     }
 }
@@ -137,26 +136,26 @@ static INLINE void move_slots(struct peet_sim_surface *s, uint32_t group, uint32
 
         moved[bit].to = to;
         moved[bit].leaf = word & 127;
-        moved[bit].record = s->records_of[word >> 7];
+        moved[bit].record = record_of(s, word >> PEET_SIM_HALVINGS);
         s->word_of[to] = word;
     }
     for (unsigned w = 0; w < WIDTHS; w++) {
-        uint32_t *live = live_of(s, w), left = live[group] & slots;
+        uint32_t left = s->live[group][w] & slots;
 
-        live[group] = 0;
+        s->live[group][w] = 0;
         for (; left; left &= left - 1) {
             const unsigned bit = (unsigned)__builtin_ctz(left);
             const uint32_t slot = moved[bit].to;
 
-            live[slot / GROUP] |= 1u << slot % GROUP;
-            moved[bit].record->last[node_of(w, moved[bit].leaf)] = slot;
+            s->live[slot / GROUP][w] |= 1u << slot % GROUP;
+            *last_of(moved[bit].record, w, moved[bit].leaf) = slot;
         }
     }
 }
 
 /* There is room for several times as many as are left, so that few are moved for a
  * reference; slots of a small working set stay in the processor's cache. */
-void peet__sim_slots_renumber(struct peet_sim_surface *s)
+static INLINE void renumber(struct peet_sim_surface *s)
 {
     const uint32_t groups = s->next / GROUP;
     uint32_t oldest[WIDTHS], to = FIRST;
@@ -173,8 +172,6 @@ void peet__sim_slots_renumber(struct peet_sim_surface *s)
             move_slots(s, g, kept, to);
         to += ones(kept);
     }
-    for (unsigned w = 0; w < WIDTHS; w++)
-        memset(zone_of(s, w) + to / GROUP, 0, groups - to / GROUP);
     end = (uint64_t)SPARE * to;
     s->next = to;
     s->end = end < FEWEST_SLOTS ? FEWEST_SLOTS
@@ -182,4 +179,18 @@ void peet__sim_slots_renumber(struct peet_sim_surface *s)
                                 : (uint32_t)end & -(uint32_t)GROUP;
     for (unsigned w = 0; w < WIDTHS; w++)
         set_marks(s, w);
+    s->summed = 0;
+    sum_groups(s, to / GROUP);
 }
+
+void peet__sim_slots_renumber_plain(struct peet_sim_surface *s)
+{
+    renumber(s);
+}
+
+#ifdef __x86_64__
+V3 void peet__sim_slots_renumber_v3(struct peet_sim_surface *s)
+{
+    renumber(s);
+}
+#endif

@@ -53,24 +53,29 @@ struct locality_part {
     struct locality_estimate *estimate; /* sampled: of all bursts but the one that `tally` is of */
 };
 
-/** A reference of a block: all that is needed for each execution. */
+/** Of a reference: its latest address, and how far that was from the one before. */
+struct locality_latest {
+    uint64_t address, stride;
+};
+/** A reference of a block. */
 struct locality_ref {
+    struct locality_latest *latest; /* by context, several of which may be the same one; plan->nrefs apart */
     uint16_t value;
     uint8_t store, modify;
     /* attribute.c: the latest execution's object, and the tally */
     uint32_t context, epoch;
     uint64_t lo, span;
     struct peet_sim_tally *tally;
-    struct {
-        uint64_t address, stride;
-    } latest[LOCALITY_STRIDES]; /* by context, several of which may be the same one */
 };
 struct peet_direct_watch;
 struct locality_plan {
-    struct locality_ref *refs;
+    /* What an execution of a simple block needs, if nothing but the context's surface is asked for */
+    struct locality_latest *latest; /* by context and reference */
+    uint16_t *value;                /* by reference */
     uint32_t nrefs;
+    uint32_t references, modifies; /* of an execution, if they do not vary */
     uint8_t made, armed;
-    uint32_t references; /* of an execution, if they do not vary */
+    struct locality_ref *refs;
     /* sampled.c */
     struct peet_direct_watch *watch;
     uint64_t told;    /* so many of those that were taken have been counted */

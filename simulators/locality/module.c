@@ -53,8 +53,11 @@ static void destroy(void *arg)
         locality__sparse_free(self->contexts[i].sparse);
     }
     locality__sampled_fini(self);
-    for (uint32_t i = 0; i < self->nplans; i++)
+    for (uint32_t i = 0; i < self->nplans; i++) {
         free(self->plans[i].refs);
+        free(self->plans[i].latest);
+        free(self->plans[i].value);
+    }
     peet_sim_surface_free(self->merged);
     locality__sparse_free(self->shared_sparse);
     locality__lines_free(self->lines);
@@ -173,8 +176,10 @@ static __attribute__((noinline)) struct locality_plan *make_plan(struct locality
         self->nplans = n;
     }
     plan = &self->plans[block->id];
-    plan->refs = calloc(block->nrefs ? block->nrefs : 1, sizeof *plan->refs);
-    if (!plan->refs) {
+    plan->refs = calloc(block->nrefs + 1, sizeof *plan->refs);
+    plan->latest = calloc(LOCALITY_STRIDES * block->nrefs + 1, sizeof *plan->latest);
+    plan->value = calloc(block->nrefs + 1, sizeof *plan->value);
+    if (!plan->refs || !plan->latest || !plan->value) {
         locality__no_memory(self);
         return NULL;
     }
@@ -184,12 +189,15 @@ static __attribute__((noinline)) struct locality_plan *make_plan(struct locality
 
         if (ref->kind == PEET_REF_PREFETCH)
             continue;
-        mine->value = ref->value;
+        mine->value = plan->value[plan->nrefs] = ref->value;
         mine->store = ref->kind != PEET_REF_LOAD;
         mine->modify = ref->kind == PEET_REF_MODIFY;
         plan->references += 1u + mine->modify;
+        plan->modifies += mine->modify;
         plan->nrefs++;
     }
+    for (uint32_t i = 0; i < plan->nrefs; i++)
+        plan->refs[i].latest = &plan->latest[i];
     plan->made = 1;
     return plan;
 }
@@ -268,16 +276,24 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
 
 /* --------------------------------------------------------------------------------------------- references */
 
-static inline __attribute__((always_inline)) void reference(struct locality *self, struct locality_context *c,
-    struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address)
+/** An execution's address of a reference.  Returns: 1 if it goes on by the same stride to another line, else 0 */
+static inline __attribute__((always_inline)) uint32_t stride_on(struct locality_latest *latest, uint64_t address)
 {
-    const uint64_t before = ref->latest[context % LOCALITY_STRIDES].address, stride = address - before;
-    const uint32_t strided =
-        stride == ref->latest[context % LOCALITY_STRIDES].stride && (address ^ before) / LOCALITY_STRIDED_LINE != 0;
+    const uint64_t before = latest->address, stride = address - before;
+    const int same = stride == latest->stride;
+
+    latest->address = address;
+    latest->stride = stride;
+    return same & ((address ^ before) >= LOCALITY_STRIDED_LINE);
+}
+
+static inline __attribute__((always_inline)) void reference(struct locality *self, struct locality_context *c,
+    struct locality_plan *plan, struct locality_ref *ref, const struct peet_block *block, uint32_t context,
+    uint64_t address)
+{
+    const uint32_t strided = stride_on(&ref->latest[context % LOCALITY_STRIDES * plan->nrefs], address);
     struct peet_sim_tally *tally;
 
-    ref->latest[context % LOCALITY_STRIDES].address = address;
-    ref->latest[context % LOCALITY_STRIDES].stride = stride;
     if (c->part)
         tally = &c->part->tally;
     else if (ref->context == context && ref->epoch == self->epoch && address - ref->lo < ref->span)
@@ -312,11 +328,30 @@ static __attribute__((noinline)) void irregular(struct locality *self, struct lo
             continue;
         for (struct peet_ref_iter it = peet_ref_begin(&block->refs[i], event->values); it.count;
             it.count--, it.address += (uint64_t)it.step) {
-            reference(self, c, &plan->refs[n], block, event->context, it.address);
+            reference(self, c, plan, &plan->refs[n], block, event->context, it.address);
             self->references += 1u + plan->refs[n].modify;
         }
         n++;
     }
+}
+
+/** A simple block, where nothing but the surface of the context is asked for. */
+static inline __attribute__((always_inline)) void simple(struct locality *self, struct locality_context *c,
+    struct locality_plan *plan, uint32_t context, const uint64_t *values)
+{
+    struct locality_latest *latest = plan->latest + (size_t)(context % LOCALITY_STRIDES) * plan->nrefs;
+    struct peet_sim_tally *tally = &c->part->tally;
+    int status = 0;
+
+    for (uint32_t r = 0; r < plan->nrefs; r++) {
+        const uint64_t address = values[plan->value[r]];
+
+        status |= peet_sim_surface_strided(c->surface, address, tally, stride_on(&latest[r], address));
+    }
+    tally->again += plan->modifies;
+    self->references += plan->references;
+    if (LOCALITY_UNLIKELY(status))
+        locality__no_memory(self);
 }
 
 static inline __attribute__((always_inline)) void execute(struct locality *self, const struct peet_block_event *event)
@@ -351,14 +386,16 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
         locality__sampled_context(self, c);
         plan->seen += self->sparse_burst ? 0 : locality__references(plan, block, event->values);
     }
-    if (LOCALITY_UNLIKELY(self->sparse_burst)) {
+    if (c->part && !self->merged && !self->lines && block->flags & PEET_BLOCK_SIMPLE) {
+        simple(self, c, plan, event->context, event->values);
+    } else if (LOCALITY_UNLIKELY(self->sparse_burst)) {
         locality__sampled_sparse(self, c, plan, event);
     } else if (LOCALITY_UNLIKELY(!(block->flags & PEET_BLOCK_SIMPLE))) {
         irregular(self, c, plan, event);
     } else {
         for (struct locality_ref *r = plan->refs, *end = r + plan->nrefs; r != end; r++)
-            reference(self, c, r, block, event->context, event->values[r->value]);
-        self->references += plan->nrefs + block->modifies;
+            reference(self, c, plan, r, block, event->context, event->values[r->value]);
+        self->references += plan->references;
     }
     if (LOCALITY_UNLIKELY(self->references >= self->due) && self->windows)
         end_window(self);
@@ -399,6 +436,45 @@ static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *ev
     return 0;
 }
 
+/**
+ * Turns of a simple block in a loop, where nothing but the surface of the context is asked for.  The first two are none
+ * of them: from then on the stride of each reference is what it was before.
+ * Returns: how many; 0: they come one by one
+ */
+static uint64_t exact_turns(struct locality *self, const struct peet_block_event *event, const uint64_t *values,
+    uint64_t turn)
+{
+    enum { REFS = 32 };
+    const struct locality_plan *plan = &self->plans[event->block->id];
+    const uint32_t nrefs = plan->nrefs, latest = event->context % LOCALITY_STRIDES;
+    struct locality_context *c = &self->contexts[event->context];
+    uint64_t address[REFS], stride[REFS], again[REFS], n = event->turns - turn;
+
+    if (turn < 2 || !nrefs || self->sampler || self->merged || self->lines || self->failed || !c->part ||
+        nrefs > REFS || !(event->block->flags & PEET_BLOCK_SIMPLE))
+        return 0;
+    if (self->windows && n > (self->due - self->references - 1) / plan->references)
+        n = (self->due - self->references - 1) / plan->references;
+    for (uint32_t r = 0; r < nrefs; r++) {
+        address[r] = values[plan->refs[r].value];
+        stride[r] = (uint64_t)event->strides[plan->refs[r].value];
+        again[r] = plan->refs[r].modify;
+    }
+    for (uint64_t left = n; left; left--)
+        for (uint32_t r = 0; r < nrefs; r++) {
+            const uint64_t now = address[r], line = (now ^ (now - stride[r])) / LOCALITY_STRIDED_LINE;
+
+            address[r] = now + stride[r];
+            c->part->tally.again += again[r];
+            if (LOCALITY_UNLIKELY(peet_sim_surface_strided(c->surface, now, &c->part->tally, line != 0) < 0))
+                locality__no_memory(self);
+        }
+    for (uint32_t r = 0; n && r < nrefs; r++)
+        plan->latest[latest * nrefs + r].address = address[r] - stride[r];
+    self->references += n * plan->references;
+    return n;
+}
+
 static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
     uint64_t *out_turns)
 {
@@ -423,6 +499,8 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     one.strides = NULL;
     for (uint64_t turn = 0, n; turn < event->turns; turn += n) {
         n = pass_turns(arg, event->block, event->turns - turn);
+        if (!n)
+            n = turn ? exact_turns(arg, event, values, turn) : 0;
         if (!n)
             n = locality__sampled_sparse_turns(arg, event, values, event->turns - turn);
         if (!n) {

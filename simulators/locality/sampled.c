@@ -578,21 +578,33 @@ static void count_sparse(struct locality *self, struct locality_plan *plan, uint
     self->references += references;
 }
 
+/** An execution of a simple block in a sparse burst. */
+static inline __attribute__((always_inline)) void sparse_simple(struct locality *self, struct locality_context *c,
+    struct locality_plan *plan, const struct peet_block_event *event)
+{
+    uint64_t chosen;
+
+    count_sparse(self, plan, plan->references);
+    for (uint32_t r = 0; r < plan->nrefs; r++) {
+        const uint64_t address = event->values[plan->value[r]];
+
+        if (LOCALITY_UNLIKELY(chosen = locality__sparse_chosen(address)))
+            follow(self, c, &plan->refs[r], event, address, chosen);
+    }
+}
+
 void locality__sampled_sparse(struct locality *self, struct locality_context *c, struct locality_plan *plan,
     const struct peet_block_event *event)
 {
     const struct peet_block *block = event->block;
-    const uint64_t references = locality__references(plan, block, event->values);
     uint64_t chosen;
     uint32_t n = 0;
 
-    count_sparse(self, plan, references);
     if (block->flags & PEET_BLOCK_SIMPLE) {
-        for (struct locality_ref *r = plan->refs, *end = r + plan->nrefs; r != end; r++)
-            if ((chosen = locality__sparse_chosen(event->values[r->value])))
-                follow(self, c, r, event, event->values[r->value], chosen);
+        sparse_simple(self, c, plan, event);
         return;
     }
+    count_sparse(self, plan, locality__references(plan, block, event->values));
     for (uint32_t i = 0; i < block->nrefs; i++) {
         if (block->refs[i].kind == PEET_REF_PREFETCH)
             continue;
@@ -757,7 +769,14 @@ int locality__sampled_due(struct locality *self, const struct peet_block_event *
             return arm(self, plan, event->block->id);
         begin_burst(self);
     }
-    locality__execute(self, event);
+    if (self->sparse_burst && event->context < self->ncontexts &&
+        self->contexts[event->context].burst == s->bursts) { /* what locality__execute() would do */
+        plan->all += plan->references;
+        sparse_simple(self, &self->contexts[event->context], plan, event);
+        locality__sampled_seen(self, plan->references);
+    } else {
+        locality__execute(self, event);
+    }
     plan->told++; /* it will be taken, or block() gets it all the same */
     return 0;
 }

@@ -54,19 +54,21 @@ jump 4
 LIST
 must "$PEET_PLAIN_CC" -O2 -Wall -Wextra -Werror -pthread -o scan.plain scan.made.c
 must ./scan.plain 100000 2
-must "$peetcc" -O2 -pthread -o scan.made scan.made.c
-for preset in zen4 ${PEET_THOROUGH:+skylake}; do
-    run --machine x86,preset=$preset -d scan.$preset -- ./scan 32 || fail "scan on $preset"
-    run --machine x86,preset=$preset --roi=only -d scan.made.$preset -- ./scan.made 500000 || fail "scan.made on $preset"
-    python3 -c "
+for name in scan jump; do
+    must "$peetcc" -O2 -pthread -o $name.made $name.made.c
+    for preset in zen4 ${PEET_THOROUGH:+skylake}; do
+        run --machine x86,preset=$preset -d $name.$preset -- ./$name $([ $name = scan ] && echo 32 || echo 4) || fail "$name on $preset"
+        run --machine x86,preset=$preset --roi=only -d $name.made.$preset -- ./$name.made 500000 || fail "$name.made on $preset"
+        python3 -c "
 import sys
-a, b = $(hits scan.$preset), $(hits scan.made.$preset)
-print('scan on $preset: %.2f, its stand-in %.2f per cent' % (a, b))
-sys.exit(abs(a - b) > 2)" || fail "scan on $preset"
+a, b = $(hits $name.$preset), $(hits $name.made.$preset)
+print('$name on $preset: %.2f, its stand-in %.2f per cent' % (a, b))
+sys.exit(abs(a - b) > 2)" || fail "$name on $preset"
+    done
 done
 # walked FILE: the share of its elements that the walk takes
 walked() { sed -n '/^static const uint32_t order_0/,/^}/p' "$1" | grep -o '[0-9]*,' | tr -d , | awk '{ n++; walked += int($1 / 32) % 2 } END { print walked / n }'; }
-awk "BEGIN { exit !($(walked scan.made.c) > 0.04 && $(walked jump.made.c) < 0.001) }" ||
+awk "BEGIN { exit !($(walked scan.made.c) > 0.04 && $(walked jump.made.c) < 0.05) }" ||
     fail "walked: $(walked scan.made.c) of scan's elements, $(walked jump.made.c) of jump's"
 # Of references to far lines, nearly all of scan's are strided, and hardly any of jump's.
 python3 - <<'PY' || fail "strided"

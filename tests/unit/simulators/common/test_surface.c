@@ -75,21 +75,25 @@ static uint64_t stream(int kind, uint64_t i, uint64_t *seed)
         return peet_sim_random_below(seed, 2) ? peet_sim_random_below(seed, 64) : peet_sim_random_below(seed, 1 << 16);
     case 5:
         return peet_sim_random_below(seed, 1ull << (1 + peet_sim_random_below(seed, 18)));
+    case 6: { /* two words by turns, near or far from each other */
+        const uint64_t pair = i / 6 * 0x9e3779b97f4a7c15ull >> 32;
+
+        return pair % (1 << 16) + (i % 2 ? 4ull << (pair >> 16) % 9 : 0);
+    }
     default:
         return (i % 97) * 520 + peet_sim_random_below(seed, 3) * 4;
     }
 }
 
-static void compare_with_brute_force(int plain)
+static void compare_with_brute_force(enum peet__sim_vectors vectors)
 {
-    for (int kind = 0; kind < 7; kind += 1 + plain) {
+    for (int kind = 0; kind < 8; kind++) {
         struct peet_sim_surface *s = peet_sim_surface_new(), *copy;
         struct peet_sim_tally got = {0}, expected = {0};
         uint64_t seed = (uint64_t)kind + 1;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-        if (plain)
-            peet__sim_surface_plain(s);
+        peet__sim_surface_vectors(s, vectors);
         brute_begin();
         for (uint64_t i = 0; i < 30000; i++) {
             uint64_t address = stream(kind, i, &seed);
@@ -115,8 +119,9 @@ static void compare_with_brute_force(int plain)
 
 static void test_brute_force(void)
 {
-    compare_with_brute_force(0);
-    compare_with_brute_force(1);
+    compare_with_brute_force(PEET__SIM_PLAIN);
+    compare_with_brute_force(PEET__SIM_AVX2);
+    compare_with_brute_force(PEET__SIM_AVX512);
 }
 
 /* ---- one width, as deep as need be: a tree of sums (Fenwick, 1994) over all references */
@@ -187,15 +192,21 @@ static uint64_t far_address(uint32_t i, uint64_t *seed)
 /** Distances beyond 2^16, halves of lines that are beyond, distances at powers of two, slots that are used up. */
 static void test_far(void)
 {
-    struct peet_sim_surface *s = peet_sim_surface_new();
-    struct peet_sim_tally got = {0}, expected = {.references = FAR_REFERENCES - 1};
-    uint64_t seed = 3;
+    struct peet_sim_tally got[PEET__SIM_AVX512 + 1] = {0}, expected = {.references = FAR_REFERENCES - 1};
+    uint64_t seed;
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-    for (uint32_t i = 1; i < FAR_REFERENCES; i++)
-        CU_ASSERT(!peet_sim_surface_reference(s, far_address(i, &seed), &got));
-    CU_ASSERT(!peet_sim_surface_flush(s));
-    peet_sim_tally_settle(&got);
+    for (int vectors = PEET__SIM_PLAIN; vectors <= PEET__SIM_AVX512; vectors++) {
+        struct peet_sim_surface *s = peet_sim_surface_new();
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        peet__sim_surface_vectors(s, (enum peet__sim_vectors)vectors);
+        seed = 3;
+        for (uint32_t i = 1; i < FAR_REFERENCES; i++)
+            CU_ASSERT(!peet_sim_surface_reference(s, far_address(i, &seed), &got[vectors]));
+        CU_ASSERT(!peet_sim_surface_flush(s));
+        peet_sim_tally_settle(&got[vectors]);
+        peet_sim_surface_free(s);
+    }
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
         seed = 3;
         memset(tree, 0, sizeof tree);
@@ -204,8 +215,8 @@ static void test_far(void)
             far_reference(w, i, far_address(i, &seed), &expected);
     }
     CU_ASSERT(expected.reuse[7][PEET_SIM_BEYOND] > 1000);
-    CU_ASSERT(!memcmp(&got, &expected, sizeof got));
-    peet_sim_surface_free(s);
+    for (int vectors = PEET__SIM_PLAIN; vectors <= PEET__SIM_AVX512; vectors++)
+        CU_ASSERT(!memcmp(&got[vectors], &expected, sizeof expected));
 }
 
 /** Beyond 2^16 lines: a cycle of 65536 lines always hits in as many and never in fewer; one of 65537 never hits. */
@@ -234,19 +245,19 @@ static void test_walks(void)
 {
     static const uint64_t strides[] = {4, 8, 16, 64, 256, 1024};
 
-    for (unsigned k = 0; k < sizeof strides / sizeof *strides; k++) {
+    for (unsigned k = 0; k < 3 * sizeof strides / sizeof *strides; k++) {
         struct peet_sim_surface *s = peet_sim_surface_new();
         struct peet_sim_tally t = {0};
-        uint64_t bytes = 1 << 20, n = bytes / strides[k], rounds = 3;
+        const uint64_t stride = strides[k / 3], bytes = 1 << 20, n = bytes / stride, rounds = 3;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        peet__sim_surface_vectors(s, (enum peet__sim_vectors)(k % 3));
         for (uint64_t i = 0; i < n * rounds; i++)
-            peet_sim_surface_reference(s, i % n * strides[k], &t);
+            peet_sim_surface_reference(s, i % n * stride, &t);
         CU_ASSERT(!peet_sim_surface_flush(s));
         peet_sim_tally_settle(&t);
         for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
-            uint64_t width = peet_sim_bytes_of_width(w), step = width > strides[k] ? width : strides[k],
-                     visited = bytes / step;
+            uint64_t width = peet_sim_bytes_of_width(w), step = width > stride ? width : stride, visited = bytes / step;
             unsigned deep = 0;
 
             while (deep < PEET_SIM_BEYOND && visited > 1ull << deep)
