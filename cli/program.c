@@ -61,16 +61,54 @@ int peet_cli_program_find(const char *name, char **out_path, struct peet_error *
     return peet_error_set(error, PEET_ENOTFOUND, "cannot run %s: it is not on PATH%s", name, hint);
 }
 
+/* Does it name a dynamic linker that starts it?  -1: it cannot be read */
+static int has_linker(int fd, const Elf64_Ehdr *file)
+{
+    Elf64_Phdr segment;
+    for (unsigned i = 0; i < file->e_phnum; i++) {
+        if (pread(fd, &segment, sizeof(segment), (off_t)(file->e_phoff + i * sizeof(segment))) !=
+            (ssize_t)sizeof(segment))
+            return -1;
+        if (segment.p_type == PT_INTERP)
+            return 1;
+    }
+    return 0;
+}
+
 /* It is to be loaded at any address, and names no dynamic linker that would start it. */
 static int is_library(int fd, const Elf64_Ehdr *file)
 {
-    Elf64_Phdr segment;
-    for (unsigned i = 0; i < file->e_phnum; i++)
-        if (pread(fd, &segment, sizeof(segment), (off_t)(file->e_phoff + i * sizeof(segment))) !=
-                (ssize_t)sizeof(segment) ||
-            segment.p_type == PT_INTERP)
-            return 0;
-    return file->e_ident[EI_CLASS] == ELFCLASS64 && file->e_type == ET_DYN && file->e_phentsize == sizeof(segment);
+    return has_linker(fd, file) == 0 && file->e_ident[EI_CLASS] == ELFCLASS64 && file->e_type == ET_DYN &&
+        file->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+/* A program that peetcc has not seen: it can be recorded whole if the runtime can be loaded before it. */
+static int check_foreign(const char *path, const struct peet_config *config, int *out_foreign, struct peet_error *error)
+{
+    Elf64_Ehdr file;
+    struct stat status;
+    if (!out_foreign || config->foreign != PEET_CONFIG_FOREIGN_RECORD)
+        return peet_error_set(error, PEET_EINVALID,
+            "%s was not built by peetcc: it carries no schema; compile and link it with peetcc or peetcc++%s", path,
+            out_foreign ? ", or have it recorded as it is with --foreign=record" : "");
+    int fd = open(path, O_RDONLY | O_CLOEXEC),
+        whole = fd >= 0 && read(fd, &file, sizeof(file)) == (ssize_t)sizeof(file);
+    const int is_dynamic = whole && has_linker(fd, &file) == 1;
+    const int is_privileged = fd < 0 || fstat(fd, &status) != 0 || (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+    if (fd >= 0)
+        close(fd);
+    if (!whole || file.e_ident[EI_CLASS] != ELFCLASS64 || file.e_machine != EM_X86_64)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "cannot record %s: it is no program for x86-64", path);
+    if (!is_dynamic)
+        return peet_error_set(error, PEET_EUNSUPPORTED,
+            "cannot record %s: it was not built by peetcc and is linked statically, so that the runtime cannot be loaded with it",
+            path);
+    if (is_privileged)
+        return peet_error_set(error, PEET_EUNSUPPORTED,
+            "cannot record %s: it runs with other rights (set-user-ID), for which the runtime is not loaded with it",
+            path);
+    *out_foreign = 1;
+    return 0;
 }
 
 /* Scripts are common enough (libtool's, wrappers) to deserve a message of their own. */
@@ -110,7 +148,8 @@ static int check_granularity(const char *path, const struct peet_config *config,
     return 0;
 }
 
-int peet_cli_program_check(const char *path, const struct peet_config *config, struct peet_error *error)
+int peet_cli_program_check(const char *path, const struct peet_config *config, int *out_foreign,
+    struct peet_error *error)
 {
     struct peet_program *program = NULL;
     if (check_kind(path, error))
@@ -120,8 +159,7 @@ int peet_cli_program_check(const char *path, const struct peet_config *config, s
     struct peet_error inner = {0};
     int err = peet_program_add_image(program, path, 0, &inner);
     if (err == PEET_ENOTFOUND || err == 0)
-        err = peet_error_set(error, PEET_EINVALID,
-            "%s was not built by peetcc: it carries no schema; compile and link it with peetcc or peetcc++", path);
+        err = check_foreign(path, config, out_foreign, error);
     else if (err < 0)
         err = peet_error_set(error, err, "%s", inner.message);
     else
@@ -129,7 +167,7 @@ int peet_cli_program_check(const char *path, const struct peet_config *config, s
     for (unsigned i = 0; !err && i < peet_program_nfunctions(program); i++)
         if (!peet_program_function(program, i, error))
             err = peet_error_set(error, PEET_EFORMAT, "%s: its schema is damaged; build it again with peetcc", path);
-    if (!err)
+    if (!err && !(out_foreign && *out_foreign))
         err = check_granularity(path, config, program, error);
     peet_program_free(program);
     return err;

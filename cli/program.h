@@ -13,9 +13,12 @@
 int peet_cli_program_find(const char *name, char **out_path, struct peet_error *error);
 
 /**
- * peet_cli_program_check() - was it built by peetcc, is its schema whole, and finely enough recorded?
+ * peet_cli_program_check() - was it built by peetcc, is its schema whole, and finely enough recorded?  If foreign code is
+ * recorded it need not be peetcc's
+ * @out_foreign: set to 1 if it is not; NULL: it must be
  * Returns: 0, PEET_EINVALID, PEET_EFORMAT, PEET_EVERSION, PEET_ENOMEM, PEET_EIO
  */
-int peet_cli_program_check(const char *path, const struct peet_config *config, struct peet_error *error);
+int peet_cli_program_check(const char *path, const struct peet_config *config, int *out_foreign,
+    struct peet_error *error);
 
 #endif

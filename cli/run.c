@@ -130,7 +130,7 @@ static uint64_t expected_instructions(const json_t *earlier, const struct peet_c
     return same ? peet_cli_instructions_of(earlier) : 0;
 }
 
-static int run_in_folder(const struct peet_cli_run_options *options, const char *program,
+static int run_in_folder(const struct peet_cli_run_options *options, const char *program, int is_foreign,
     struct peet_cli_folder *folder, struct peet_error *error)
 {
     char lib_dir[PATH_MAX];
@@ -147,6 +147,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
             : expected_instructions(folder->earlier, &options->config),
         .quiet = options->quiet,
         .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD,
+        .is_foreign = is_foreign,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
     };
     int err = subject.argv ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -174,7 +175,7 @@ int peet_cli_run(int argc, char **argv)
     struct peet_cli_folder folder;
     struct peet_error error = {0};
     char *program = NULL;
-    int status;
+    int status, is_foreign = 0;
 
     if (peet_cli_run_options_read(argc, argv, &options, &error)) {
         if (error.code == PEET_EIO) /* a configuration file that cannot be read was the wrong thing to ask for */
@@ -185,13 +186,13 @@ int peet_cli_run(int argc, char **argv)
     int err = options.config.from ? peet_cli_replay_program(&program, &error)
                                   : peet_cli_program_find(options.config.program, &program, &error);
     if (!err && !options.config.from)
-        err = peet_cli_program_check(program, &options.config, &error);
+        err = peet_cli_program_check(program, &options.config, &is_foreign, &error);
     if (!err)
         err = peet_cli_folder_open(options.config.output, &folder, &error);
     if (err) {
         status = peet_cli_fail(&error);
     } else {
-        status = run_in_folder(&options, program, &folder, &error);
+        status = run_in_folder(&options, program, is_foreign, &folder, &error);
         peet_cli_folder_close(&folder);
     }
     free(program);

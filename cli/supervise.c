@@ -158,6 +158,9 @@ static int add_preload(struct session *s)
         err = add_env(s, "ASAN_OPTIONS=%s", asan);
     if (err)
         return err;
+    if (s->subject->is_foreign)
+        return add_env(s, "LD_PRELOAD=%s/libpeet-rt.so%s%s", s->subject->lib_dir, user && *user ? ":" : "",
+            user ? user : "");
     if (sanitizer && user && *user)
         return add_env(s, "LD_PRELOAD=%s:%s", sanitizer, user);
     if (sanitizer || user)

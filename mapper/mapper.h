@@ -218,6 +218,14 @@ void peet_map_set_judge(struct peet_map *map, unsigned observer);
 int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
     struct peet_error *error);
 
+/**
+ * peet_map_start_crew() - followers get processes of their own, before the run begins: on other processors of the host, if
+ * there are some.  Their results are those that they have without.
+ * @nblocks: of the program now
+ * Returns: 0, or -1: they remain in this process
+ */
+int peet_map_start_crew(struct peet_map *map, uint32_t nblocks);
+
 /** Views of the subject's memory, as the runtime has them (runtime/domain.h); view 0 is main memory. */
 struct peet_map_views {
     int (*read)(void *arg, unsigned view, uint64_t address, void *bytes, size_t n);

@@ -53,6 +53,7 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
 
     if (!core->ahead || core->clock < until)
         return 0;
+    peet__map_close_direct(map, core);
     map->ops->undo(map->source, core->context->source, undone, counts);
     core->clock = map->direct->undo(map->machine->self, hw);
     core->waits = 0;
@@ -87,9 +88,8 @@ void peet__map_settle_ahead(struct peet_map *map)
         }
 }
 
-struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
+uint64_t peet__map_window(struct peet_map *map, struct peet_map_core *core)
 {
-    struct peet_map_core *core = &map->cores[hw];
     const uint64_t limit = core->clock + core->window_cycles;
 
     if (core->window_runs)
@@ -97,8 +97,7 @@ struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
     else if (core->window_cycles <= UINT64_MAX / 4)
         core->window_cycles += core->window_cycles / 8;
     core->ahead = 1;
-    return map->direct->ahead(map->machine->self, hw, core->clock, map->until,
-        limit > core->clock && limit < map->until ? map->until : limit);
+    return limit > core->clock && limit < map->until ? map->until : limit;
 }
 
 /** Can all who see blocks take them back? */

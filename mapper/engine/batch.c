@@ -67,12 +67,13 @@ static inline void count_block(struct peet_map *map, struct peet_map_core *core,
 
 static inline void show_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
-    for (unsigned i = 0; i < map->nblock_observers; i++) {
+    for (unsigned i = 0; i < map->nshown; i++) {
         struct peet_map_module *m = map->block_observers[i];
         const uint64_t begin = peet__map_begin(m, hw, now);
-
         peet__map_done(m, hw, begin, m->module->block(m->self, hw, event, begin), "block");
     }
+    if (map->nshown != map->nblock_observers)
+        peet__map_queue_blocks(map, hw, event, 1, now, 0);
 }
 
 void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
@@ -149,29 +150,32 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
     struct peet_block_event *at, struct peet_block_event *end, uint64_t limit)
 {
     const struct peet_module *const machine = map->machine->module;
-    struct peet_block_event *stop = at;
+    struct peet_map_context *c = core->context;
+    struct peet_block_event *stop = c->batch_loop > at ? c->batch_loop : at;
     size_t done = 0, all;
     uint64_t cost;
 
-    if (at->context != core->context->number)
+    if (at->context != c->number)
         for (struct peet_block_event *e = at; e != end; e++)
-            e->context = core->context->number;
+            e->context = c->number;
     while (stop != end && stop->turns == 1)
         stop++;
+    c->batch_loop = stop;
     cost = machine->blocks(map->machine->self, hw, at, (size_t)(stop - at), core->clock, limit, &done);
     if (!done || done > (size_t)(stop - at)) {
         peet__map_fail(map, PEET_EMODULE, "%s: blocks() took %zu of %zu blocks", machine->name, done,
             (size_t)(stop - at));
         done = (size_t)(stop - at);
     }
-    for (unsigned i = 0; i < map->nblock_observers; i++) {
+    for (unsigned i = 0; i < map->nshown; i++) {
         struct peet_map_module *m = map->block_observers[i];
         const uint64_t begin = peet__map_begin(m, hw, core->clock);
-
         all = done;
         peet__map_done(m, hw, begin, m->module->blocks(m->self, hw, at, done, begin, UINT64_MAX, &all), "blocks");
         peet__map_took(m, all, done, "blocks", "blocks");
     }
+    if (map->nshown != map->nblock_observers)
+        peet__map_queue_blocks(map, hw, at, done, core->clock, 1);
     peet__map_charge(map, core, cost, "blocks");
     return at + done;
 }
@@ -197,6 +201,8 @@ size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_co
 {
     if (__builtin_expect(map->supposed != NULL, 0))
         return run_supposed(map, hw, core, limit);
+    if (__builtin_expect(!map->batched, 0))
+        map->batched = by_the_batch(map) ? 2 : 1;
 
     struct peet_map_context *c = core->context;
     struct peet_block_event *const begin = c->batch, *const end = c->batch_end, *at = begin;
@@ -204,7 +210,7 @@ size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_co
     void *const self = map->machine->self;
     const uint32_t number = c->number;
     const int shown = map->nblock_observers != 0;
-    const int batched = by_the_batch(map);
+    const int batched = map->batched == 2;
     uint64_t clock = core->clock;
     struct peet_block_event *uncounted = begin; /* count_batch() has not seen it yet */
     size_t again = 0;

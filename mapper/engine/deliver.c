@@ -9,6 +9,7 @@
  */
 #include "state/map.h"
 #include "consistency/consistency.h"
+#include "engine/follow.h"
 #include "base/splitmix.h"
 #include "base/stats.h"
 
@@ -154,8 +155,8 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
         fail(env, "not_ready_until(): time is the machine's; observers only look on");
         return;
     }
-    if (!of(env)->self || map->ended) {
-        fail(env, "not_ready_until() %s", map->ended ? "after the end of the program" : "in create()");
+    if (!of(env)->self || (of(env)->follower ? of(env)->finished : map->ended)) {
+        fail(env, "not_ready_until() %s", of(env)->self ? "after the end of the program" : "in create()");
         return;
     }
     if (hw >= map->ncores) {
@@ -195,6 +196,7 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
         peet__map_wake(map, hw, map->now); /* idle up to now, then not ready; then it looks for work */
     if (cycles > core->clock && !core->is_idle) {
         core->stalled += cycles - core->clock;
+        core->opened += cycles - core->clock;
         if (map->runs_ahead)
             peet_program_direct_later(map->program, hw, cycles - core->clock);
         core->clock = cycles;
@@ -273,6 +275,14 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
         peet__map_module_free(m);
         return map->error.code ? map->error.code : PEET_EMODULE;
     }
+    /* one that asks what lies at an address is told at once, before that changes */
+    m->queued = follower && module->needs & PEET_NEEDS_BLOCKS && !(module->needs & PEET_NEEDS_DATA);
+    if (m->queued && peet__map_queue_new(map)) {
+        peet__map_module_free(m);
+        return peet_error_set(error, PEET_ENOMEM, "follower %u, %s: out of memory", follower, module->name);
+    }
+    if (m->queued)
+        m->follow = peet__follow_new(module, m->self, map->ncores);
     *out_module = m;
     return 0;
 }
@@ -283,6 +293,7 @@ void peet__map_module_free(struct peet_map_module *module)
         return;
     if (module->self && !module->failed)
         module->module->destroy(module->self);
+    peet__follow_free(module->follow);
     free(module->clocks);
     free(module->failed);
     free(module);

@@ -3,6 +3,10 @@
  * Blocks that the machine leaves to peet (direct.h) and that observers need not see. The decoder executes them in
  * machine code, and the engine gets no events. The code counts how often each block was executed; the counts are
  * fetched when statistics are asked for.
+ *
+ * A run that has come to its limit, as what comes next is not due yet, stays *open*, unless somebody looks on: the machine
+ * is told that it is over when its sums are asked for, when it is undone, or when it ends for another reason.  Until then the core's
+ * clock is right, and its counts and waiting time are those of when the run began.
  */
 #include "state/map.h"
 
@@ -27,10 +31,18 @@ int peet_map_direct(const struct peet_map *map)
         !map->config.nscaled && map->config.policy != PEET_POLICY_RR && map->ops->direct;
 }
 
-/** The clock at a time of the run: for machines that cannot tell, when the run began. */
-static uint64_t clock_at(const struct peet_map *map, unsigned hw, uint64_t time)
+/** The clock at a time of the run. */
+static uint64_t clock_at(const struct peet_direct_run *run, uint64_t time)
 {
-    return map->direct->clock ? map->direct->clock(map->machine->self, hw, time) : map->cores[hw].clock;
+    return run->now + (time >> run->table->clock_shift);
+}
+
+/** The clock as a time of the run. */
+static uint64_t time_at(const struct peet_direct_run *run, uint64_t clock)
+{
+    if (clock <= run->now)
+        return 0;
+    return clock - run->now < 1ull << 40 ? (clock - run->now) << run->table->clock_shift : UINT64_MAX;
 }
 
 /** Requests that a context which is alone need not wait for (threadlib/sole.c). */
@@ -69,17 +81,17 @@ static int noted(void *host, const struct peet_direct_run *run, uint32_t type, u
 
     if (map->live != 1 || c->interrupted || !quiet(type, nargs))
         return 0;
-    core->clock = clock_at(map, map->current, run->time);
+    core->clock = clock_at(run, run->time);
     peet__map_observe_abstract(map, map->current, &event);
     peet__map_take_effect(map, core, &event, core->clock);
     core->clock = began;
     return 1;
 }
 
-/** Are notes free, and is the time known at which they happen? */
+/** Are notes free? */
 static int notes_free(const struct peet_map *map)
 {
-    return !(map->machine->module->needs & PEET_NEEDS_ABSTRACT) && map->direct->clock && !map->supposed &&
+    return !(map->machine->module->needs & PEET_NEEDS_ABSTRACT) && !map->supposed &&
         map->config.lock_model == PEET_LOCK_NONE;
 }
 
@@ -111,7 +123,7 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
 
     shown.context = map->cores[map->current].context->number;
     map->direct->event(map->machine->self, map->current, run, &shown);
-    peet__map_observe_block(map, map->current, &shown, map->nblock_observers ? clock_at(map, map->current, began) : 0);
+    peet__map_observe_block(map, map->current, &shown, map->nblock_observers ? clock_at(run, began) : 0);
 }
 
 /** What the machine has taken already, as a rule iterations of a loop or a range operation: observers see it, the code counts
@@ -120,7 +132,7 @@ static void shown(void *arg, const struct peet_direct_run *run, const struct pee
     uint32_t observers)
 {
     struct peet_map *map = arg;
-    const uint64_t now = clock_at(map, run->hw, run->began);
+    const uint64_t now = clock_at(run, run->began);
     uint64_t all;
 
     for (unsigned i = 0; i < map->nblock_observers; i++) {
@@ -135,32 +147,82 @@ static void shown(void *arg, const struct peet_direct_run *run, const struct pee
     }
 }
 
+/** The run has been left.  Returns: whether it has done anything: @any */
+static int left(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run, int any)
+{
+    enum { OPEN_CYCLES = 1 << 30 }; /* times of the run stay far below 2^64 */
+
+    if (!any || run->final)
+        core->ahead = 0; /* nothing has been done ahead, or what comes next comes another way */
+    core->open = run;
+    core->waits = any && run->waits;
+    if (any && run->time >= run->limit && map->runs_ahead && map->direct->pause && !map->nblock_observers &&
+        run->time >> run->table->clock_shift < OPEN_CYCLES) {
+        core->waits = 1;
+        core->clock = clock_at(run, run->time);
+        map->direct->pause(map->machine->self, map->current);
+        return 1;
+    }
+    peet__map_close_direct(map, core);
+    return any;
+}
+
+void peet__map_close_direct(struct peet_map *map, struct peet_map_core *core)
+{
+    struct peet_direct_run *run = core->open;
+    const unsigned current = map->current;
+
+    if (!run)
+        return;
+    core->open = NULL;
+    core->clock = core->opened;
+    map->direct_instructions = run->instructions;
+    core->instructions += run->instructions;
+    map->current = (unsigned)(core - map->cores);
+    peet__map_charge(map, core, map->direct->end(map->machine->self, map->current), "direct.end");
+    map->current = current;
+}
+
 int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run)
 {
-    int any;
-
     run->instructions = 0;
     run->context = core->context->number;
     run->runs_ahead = map->runs_ahead;
     run->repeats = map->going_back;
     run->hw = map->current;
     run->waits = 0;
-    any = map->ops->direct(map->source, core->context->source, run, one, shown, map);
-    map->direct_instructions = run->instructions;
-    core->instructions += run->instructions;
-    peet__map_charge(map, core, map->direct->end(map->machine->self, map->current), "direct.end");
-    if (!any || run->final)
-        core->ahead = 0; /* nothing has been done ahead, or what comes next comes another way */
-    core->waits = any && run->waits;
-    return any;
+    core->opened = core->clock;
+    return left(map, core, run, map->ops->direct(map->source, core->context->source, run, one, shown, map));
+}
+
+/** A core takes blocks, ahead of others.  Returns: whether it has taken any */
+static int run_ahead(struct peet_map *map, struct peet_map_core *core)
+{
+    const uint64_t limit = peet__map_window(map, core);
+
+    return peet__map_take_direct(map, core,
+        map->direct->ahead(map->machine->self, map->current, core->clock, map->until, limit));
 }
 
 int peet__map_goes_on(struct peet_map *map, struct peet_map_core *core)
 {
-    const int waits = core->waits;
+    struct peet_direct_run *run = core->open;
 
+    if (!core->waits)
+        return 0;
     core->waits = 0;
-    return waits && !map->roi.hidden && peet__map_take_direct(map, core, peet__map_ahead(map, map->current));
+    if (map->roi.hidden)
+        peet__map_close_direct(map, core);
+    else if (!run)
+        return run_ahead(map, core);
+    else {
+        run->limit = time_at(run, peet__map_window(map, core));
+        run->until = time_at(run, map->until);
+        run->repeats = 0;
+        map->direct_instructions = 0;
+        return left(map, core, run, peet_decode_goes_on(run));
+    }
+    return 0;
 }
 
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
@@ -169,9 +231,9 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 
     if (map->roi.hidden || c->spin.watched || map->chooser || !map->ops->words(map->source, c->source))
         return 0;
-    return peet__map_take_direct(map, core,
-        map->runs_ahead ? peet__map_ahead(map, map->current)
-                        : map->direct->begin(map->machine->self, map->current, core->clock, map->until));
+    return map->runs_ahead ? run_ahead(map, core)
+                           : peet__map_take_direct(map, core,
+                                 map->direct->begin(map->machine->self, map->current, core->clock, map->until));
 }
 
 static void executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes)
@@ -187,8 +249,10 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times, 
 
 void peet__map_settle_direct(struct peet_map *map)
 {
-    for (unsigned hw = 0; map->runs_ahead && hw < map->ncores; hw++)
+    for (unsigned hw = 0; map->runs_ahead && hw < map->ncores; hw++) {
+        peet__map_close_direct(map, &map->cores[hw]);
         peet_program_direct_commit(map->program, hw);
+    }
     if (map->direct)
         map->ops->executed(map->source, executed, map);
 }

@@ -45,14 +45,15 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
         turns = event->turns;
     }
     taken.turns = turns;
-    for (unsigned i = 0; i < map->nblock_observers; i++) {
+    for (unsigned i = 0; i < map->nshown; i++) {
         struct peet_map_module *m = map->block_observers[i];
         const uint64_t begin = peet__map_begin(m, hw, core->clock);
-
         all = turns;
         peet__map_done(m, hw, begin, m->module->loop(m->self, hw, &taken, begin, UINT64_MAX, &all), "loop");
         peet__map_took(m, all, turns, "loop", "turns");
     }
+    if (map->nshown != map->nblock_observers)
+        peet__map_queue_loop(map, hw, &taken, core->clock);
     peet__map_count_block(map, core, block, turns);
     peet__map_charge(map, core, cost, "loop");
     if (__builtin_expect(map->supposed != NULL, 0))

@@ -43,29 +43,32 @@ int peet__map_fail(struct peet_map *map, int code, const char *format, ...)
 
 /* ---------------------------------------------------------------------------------- the winner tree */
 
-static inline int due_before(const struct peet_map *map, uint32_t a, uint32_t b)
+/** The first of what is best below node @i so far and the best below its sibling.  At equal times the lower leaf is
+ * first, and all leaves of a left node are lower than those of its sibling. */
+static inline struct peet_map_due first(struct peet_map_due best, struct peet_map_due sibling, uint32_t i)
 {
-    return map->keys[a] < map->keys[b] || (map->keys[a] == map->keys[b] && a < b);
+    return sibling.key < best.key || (sibling.key == best.key && i & 1) ? sibling : best;
 }
 
 void peet__map_rekey(struct peet_map *map, unsigned leaf, uint64_t key)
 {
-    uint32_t *w = map->winners;
+    struct peet_map_due *due = map->due, best = {key, leaf};
+    uint32_t i = map->tree_leaves + leaf;
 
-    map->keys[leaf] = key;
     map->attention = 1;
-    for (uint32_t i = (map->tree_leaves + leaf) / 2; i; i /= 2)
-        w[i] = map->keys[w[2 * i + 1]] < map->keys[w[2 * i]] ? w[2 * i + 1] : w[2 * i];
+    due[i] = best;
+    for (; i > 1; i /= 2)
+        due[i / 2] = best = first(best, due[i ^ 1], i);
 }
 
-/** The best of all leaves but one. */
-static uint32_t runner_up(const struct peet_map *map, uint32_t leaf)
+/** The first of all leaves but one. */
+static struct peet_map_due runner_up(const struct peet_map *map, uint32_t leaf)
 {
-    uint32_t i = map->tree_leaves + leaf, best = map->winners[i ^ 1];
+    uint32_t i = map->tree_leaves + leaf;
+    struct peet_map_due best = map->due[i ^ 1];
 
     for (i /= 2; i > 1; i /= 2)
-        if (due_before(map, map->winners[i ^ 1], best))
-            best = map->winners[i ^ 1];
+        best = first(best, map->due[i ^ 1], i);
     return best;
 }
 
@@ -349,7 +352,7 @@ static void act(struct peet_map *map, unsigned hw)
 {
     struct peet_map_core *core = &map->cores[hw];
     const int preempting = map->config.policy == PEET_POLICY_RR;
-    uint32_t other;
+    struct peet_map_due other;
     uint64_t limit;
     struct peet_event event;
     int kind, budget = BUDGET;
@@ -364,8 +367,8 @@ static void act(struct peet_map *map, unsigned hw)
         }
     }
     other = runner_up(map, hw + 1);
-    limit = map->keys[other];
-    if (limit != PEET_MAP_NEVER && hw + 1 < other)
+    limit = other.key;
+    if (limit != PEET_MAP_NEVER && hw + 1 < other.leaf)
         limit++;
     if (core->clock >= limit) { /* a switch took time, or somebody was woken */
         peet__map_rekey(map, hw + 1, core->clock);
@@ -466,15 +469,15 @@ static void engine(struct peet_map *map)
     uint64_t shown = 0;
 
     while (!map->ended && !map->error.code) {
-        uint32_t leaf = map->winners[1];
+        const struct peet_map_due due = map->due[1];
 
-        if (map->keys[leaf] == PEET_MAP_NEVER) {
+        if (due.key == PEET_MAP_NEVER) {
             peet__map_stuck(map);
             continue;
         }
-        map->now = map->keys[leaf];
-        if (leaf)
-            act(map, leaf - 1);
+        map->now = due.key;
+        if (due.leaf)
+            act(map, due.leaf - 1);
         else
             peet__map_arrivals(map);
         if (map->nevents - shown >= BUDGET) {
@@ -484,8 +487,11 @@ static void engine(struct peet_map *map)
     }
 }
 
-static void finish(struct peet_map *map, struct peet_map_module *m, uint64_t end_cycles)
+void peet__map_module_finish(struct peet_map_module *m)
 {
+    struct peet_map *map = m->map;
+    const uint64_t end_cycles = peet__map_end_of(map, m);
+
     if (m->finished || m->failed)
         return;
     m->finished = 1;
@@ -506,11 +512,13 @@ void peet_map_conclude(struct peet_map *map)
     map->now = map->end_cycles;
     progress(map);
     peet__map_settle_direct(map);
+    peet__map_settle_followers(map);
     if (map->error.code && map->error.code != PEET_EDEADLOCK && map->error.code != PEET_EMODULE)
         return;
-    finish(map, map->machine, map->end_cycles);
+    peet__map_finish_followers(map);
+    peet__map_module_finish(map->machine);
     for (unsigned i = 0; i < map->nobservers; i++)
-        finish(map, map->observers[i], peet__map_end_of(map, map->observers[i]));
+        peet__map_module_finish(map->observers[i]);
 }
 
 int peet_map_error(const struct peet_map *map, struct peet_error *error)

@@ -18,23 +18,19 @@ static int set_cores(struct peet_map *map, unsigned n, struct peet_error *error)
     while (leaves < n + 1)
         leaves *= 2;
     free(map->cores);
-    free(map->winners);
-    free(map->keys);
+    free(map->due);
     free(map->idle_bits);
     map->ncores = n;
     map->tree_leaves = leaves;
     map->cores = calloc(n, sizeof *map->cores);
-    map->winners = malloc(2 * leaves * sizeof *map->winners);
-    map->keys = malloc(leaves * sizeof *map->keys);
+    map->due = malloc(2 * leaves * sizeof *map->due);
     map->idle_bits = calloc((n + 63) / 64, sizeof *map->idle_bits);
-    if (!map->cores || !map->winners || !map->keys || !map->idle_bits)
+    if (!map->cores || !map->due || !map->idle_bits)
         return peet_error_set(error, PEET_ENOMEM, "mapper: out of memory for %u hardware contexts", n);
-    for (uint32_t i = 0; i < leaves; i++) {
-        map->keys[i] = PEET_MAP_NEVER;
-        map->winners[leaves + i] = i;
-    }
+    for (uint32_t i = 0; i < leaves; i++)
+        map->due[leaves + i] = (struct peet_map_due){PEET_MAP_NEVER, i};
     for (uint32_t i = leaves - 1; i; i--)
-        map->winners[i] = map->winners[2 * i];
+        map->due[i] = map->due[2 * i];
     return 0;
 }
 
@@ -88,6 +84,7 @@ void peet_map_free(struct peet_map *map)
         return;
     for (unsigned i = 0; i < map->nobservers; i++)
         peet__map_module_free(map->observers[i]);
+    peet__map_queue_free(map);
     peet__consistency_free(map);
     peet__map_module_free(map->machine);
     peet__suppose_free(map);
@@ -121,8 +118,7 @@ void peet_map_free(struct peet_map *map)
     free(map->arrivals);
     free(map->pick_numbers);
     free(map->cores);
-    free(map->winners);
-    free(map->keys);
+    free(map->due);
     free(map->idle_bits);
     free(map);
 }
@@ -150,6 +146,18 @@ int peet_map_set_machine(struct peet_map *map, const struct peet_module *module,
     return 0;
 }
 
+/** Those that the queue tells come last. */
+static void add_block_observer(struct peet_map *map, struct peet_map_module *m)
+{
+    if (!m->queued) {
+        map->block_observers[map->nblock_observers] = map->block_observers[map->nshown];
+        map->block_observers[map->nshown++] = m;
+    } else {
+        map->block_observers[map->nblock_observers] = m;
+    }
+    map->nblock_observers++;
+}
+
 /** Somebody who looks on; @index and @follower as for peet__map_module_new(). */
 static int add(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
     unsigned follower, struct peet_error *error)
@@ -169,7 +177,7 @@ static int add(struct peet_map *map, const struct peet_module *module, const uni
     if (err)
         return err;
     if (module->needs & PEET_NEEDS_BLOCKS)
-        map->block_observers[map->nblock_observers++] = map->observers[map->nobservers];
+        add_block_observer(map, map->observers[map->nobservers]);
     map->nobservers++;
     return 0;
 }

@@ -3,6 +3,7 @@
  * What the mapper knows, as numbers and as a part of stats.json.  The numbers may be asked for before the run has
  * ended, when the subject crashes. Then every hardware context is accounted for up to the latest clock.
  */
+#include "engine/queue.h"
 #include "state/map.h"
 #include "sync/sync.h"
 #include "base/stats.h"
@@ -152,7 +153,7 @@ static json_t *contexts_json(struct peet_map *map)
     return list;
 }
 
-static int module_json(struct peet_map *map, struct peet_map_module *m, json_t *root)
+int peet__map_module_json(struct peet_map *map, struct peet_map_module *m, json_t *root)
 {
     char key[256];
     json_t *node = json_object();
@@ -173,6 +174,16 @@ static int module_json(struct peet_map *map, struct peet_map_module *m, json_t *
     return m->failed && json_object_set_new(node, "failed", peet_stats_text(m->failed));
 }
 
+/** The same of a follower in a process of its own. */
+static int away_json(struct peet_map *map, struct peet_map_module *m, json_t *root)
+{
+    json_t *said = m->failed ? NULL : peet__crew_stats(map, m);
+    const int bad = said ? json_object_update(root, said) : peet__map_module_json(map, m, root);
+
+    json_decref(said);
+    return bad;
+}
+
 /** One object for each follower: {"number": 1, "module": "bus", "bus": {...}} */
 static int followers_json(struct peet_map *map, json_t *root)
 {
@@ -186,7 +197,8 @@ static int followers_json(struct peet_map *map, json_t *root)
         if (!m->follower)
             continue;
         one = json_pack("{s:i,s:s}", "number", (int)m->follower, "module", m->module->name);
-        bad = !one || json_array_append_new(list, one) || module_json(map, m, one);
+        bad = !one || json_array_append_new(list, one) ||
+            (m->away ? away_json(map, m, one) : peet__map_module_json(map, m, one));
     }
     return bad;
 }
@@ -199,6 +211,7 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
     int bad;
 
     peet__map_settle_direct(map);
+    peet__map_settle_followers(map);
     peet_map_totals(map, &t);
     bad = json_object_set_new(root, "time",
               json_pack("{s:o,s:f,s:o}", "cycles", peet_stats_u64(peet_map_cycles(map)), "seconds",
@@ -215,9 +228,9 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
         json_object_set_new(root, "contexts_omitted", json_integer(omitted)) ||
         json_object_set_new(root, "hot", peet__hot_json(map)) || peet__sync_stats(map, root);
     if (!bad && map->machine)
-        bad = module_json(map, map->machine, root);
+        bad = peet__map_module_json(map, map->machine, root);
     for (unsigned i = 0; !bad && i < map->nobservers; i++)
-        bad = map->observers[i]->follower ? 0 : module_json(map, map->observers[i], root);
+        bad = map->observers[i]->follower ? 0 : peet__map_module_json(map, map->observers[i], root);
     if (!bad)
         bad = followers_json(map, root);
     map->error = before; /* what a module says here is in its place in the tree */

@@ -48,7 +48,7 @@ void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, st
     } else {
         loop->ready_cycles = cycles;
     }
-    if (cycles < map->keys[0])
+    if (cycles < peet__map_key(map, 0))
         peet__map_rekey(map, 0, cycles);
 }
 
@@ -167,7 +167,7 @@ void peet__map_arrivals(struct peet_map *map)
 static int own_core_is_free(const struct peet_map *map, const struct peet_map_context *c, unsigned hw)
 {
     return c->last_hw != UINT_MAX && c->last_hw != hw && !map->cores[c->last_hw].context &&
-        map->keys[c->last_hw + 1] == map->now;
+        peet__map_key(map, c->last_hw + 1) == map->now;
 }
 
 /** The ready context that the policy would run on a core, or NULL. */

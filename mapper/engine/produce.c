@@ -247,6 +247,7 @@ static int from_stream(struct peet_map *map, struct peet_map_core *core, struct 
         unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
 
         c->batch_end = c->batch + n;
+        c->batch_loop = c->batch;
         if (n) {
             prepare(map, core, c->batch, n);
             if (c->batch->turns != 1)

@@ -47,12 +47,15 @@ void peet__roi_hide(struct peet_map *map, int hide)
     if (hide) {
         roi->machine_block = map->machine_block;
         roi->nblock_observers = map->nblock_observers;
+        roi->nshown = map->nshown;
         map->machine_block = NULL;
-        map->nblock_observers = 0;
+        map->nblock_observers = map->nshown = 0;
     } else {
         map->machine_block = roi->machine_block;
         map->nblock_observers = roi->nblock_observers;
+        map->nshown = roi->nshown;
     }
+    map->batched = 0;
     roi->hidden = (uint8_t)hide;
 }
 

@@ -3,6 +3,7 @@
 #include "host/foreign.h"
 #include "engine/processors.h"
 #include "foreign/translate.h"
+#include "host/images.h"
 
 #include <limits.h>
 
@@ -12,6 +13,12 @@ static struct peet_costs *costs;
 static int recorded(uint64_t pc)
 {
     return peet_program_function_of_pc(of, pc) != NULL;
+}
+
+/** Its functions are known before they are asked for. */
+static void look(uint64_t pc)
+{
+    (void)peet_host_find_image(pc);
 }
 
 /** Whether the table of costs has an instruction of this name; without a table names are as they come. */
@@ -47,15 +54,16 @@ int peet_host_foreign_start(const struct peet_config *config, struct peet_progra
             "foreign=record: not with a model of consistency, nor when executions are explored");
     of = program;
     open_costs();
-    return peet_foreign_start(recorded, error);
+    return peet_foreign_start(recorded, look, error);
 }
 
 int peet_host_foreign_block(struct peet_program *program, uint64_t word, struct peet_error *error)
 {
-    const struct peet_foreign_block *block = of ? peet_foreign_block(word) : NULL;
-    int err = block ? peet_program_add_foreign(program, block, error) : 0;
+    uint32_t n = 0;
+    const struct peet_foreign_block *path = of ? peet_foreign_path(word, &n) : NULL;
+    int err = path ? peet_program_add_foreign(program, word, path, n, error) : 0;
 
-    return err ? err : block != NULL;
+    return err ? err : path != NULL;
 }
 
 json_t *peet_host_foreign_json(void)

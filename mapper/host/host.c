@@ -30,6 +30,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -526,7 +527,8 @@ static int prepare(const char *config, struct peet_error *error)
     if (!err && host.config.from)
         err = open_replay(error);
     if (!err)
-        err = peet_host_load_program(host.config.program, host.replay, &host.program, error);
+        err = peet_host_load_program(host.config.program, host.config.foreign == PEET_CONFIG_FOREIGN_RECORD,
+            host.replay, &host.program, error);
     if (!err)
         err = build(error);
     return err;
@@ -604,6 +606,15 @@ static int finish_early(const struct peet_host_run *ending, int err, int executi
     return err;
 }
 
+/** Followers run beside the program, if this computer has a processor for them. */
+static void start_crew(void)
+{
+    cpu_set_t processors;
+
+    if (host.config.nfollowers && !sched_getaffinity(0, sizeof processors, &processors) && CPU_COUNT(&processors) > 1)
+        peet_map_start_crew(host.map, peet_program_nblocks(host.program));
+}
+
 static int run(struct peet_error *error)
 {
     const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
@@ -627,6 +638,7 @@ static int run(struct peet_error *error)
     share_results();
     if (!host.replay) /* which library a name belongs to is known while the program runs */
         peet_host_unseen_begin(host.program, !peet_host_explores(&host.config));
+    start_crew();
     peet_host_guard(host.map);
     if (peet_host_guarded(run_call, &running))
         running.err = peet_map_error(host.map, error);

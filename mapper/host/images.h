@@ -13,12 +13,13 @@ struct peet_replay;
 /**
  * peet_host_load_program() - read the schemas of all images, and prepare to read those of later ones
  * @name: the program's, for messages
+ * @without: a program without any schema will do
  * @replay: the trace that stands for the process, or NULL; it stays the caller's and must outlive *@out
  * @out: the program; set also after an error, the caller frees it
  *
  * Call it once.  Returns: 0, PEET_EFORMAT if no image has a schema, or another peet_err
  */
-int peet_host_load_program(const char *name, struct peet_replay *replay, struct peet_program **out,
+int peet_host_load_program(const char *name, int without, struct peet_replay *replay, struct peet_program **out,
     struct peet_error *error);
 
 /** Reads the image that holds the address @pc.  Returns: how many were added (0: none holds it, or it has no schema),

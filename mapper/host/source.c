@@ -461,7 +461,7 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
     if (s->notes_lost)
         return no_memory(error);
     for (;;) {
-        if (c->cursor != c->end) {
+        if (c->cursor != c->end || peet_decode_busy(c->decode)) {
             kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event,
                 c->crashed ? NULL : error);
             if (__builtin_expect(kind == PEET_EVENT_BLOCK, 1))

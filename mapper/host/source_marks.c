@@ -104,7 +104,7 @@ static int advance(struct peet_source *s, uint32_t carrier, struct peet_error *e
     if (kind)
         return kind;
     peet__source_resume(s, c, carrier);
-    while (c->cursor != c->end) {
+    while (c->cursor != c->end || peet_decode_busy(c->decode)) {
         kind = peet_decode_next(c->decode, &c->cursor, c->end, 0, &event, error);
         if (kind < 0)
             return kind;

@@ -26,7 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_BYTES = 4 << 20, WAIT_MS = 100 };
+enum { RING_BYTES = 4 << 20, WAIT_MS = 100, PACKED_WORDS_MOST = 64 << 10 };
+
+/* Of a slice that is packed in the ring, a message is never longer than what copy_bytes() is for. */
+_Static_assert(PACKED_WORDS_MOST * 10 + (128 << 10) < RING_BYTES / 2, "packed words lie in the ring");
 
 enum op {
     OP_IMAGE,
@@ -113,13 +116,20 @@ struct reader {
     size_t room;
 };
 
+/** What comes before the reader's place is done with, and will be written over. */
+static void done(struct reader *r)
+{
+    peet_recorder_settle(r->recorder);
+    publish(&r->shared->done, r->at);
+}
+
 /** Wait until there are so many bytes.  Returns: 0: the other end is dead, and never says them */
 static int wait_bytes(struct reader *r, size_t n)
 {
     uint64_t said;
 
     while ((said = atomic_load(&r->shared->said.n)) - r->at < n) {
-        publish(&r->shared->done, r->at);
+        done(r);
         if (getppid() != r->parent && atomic_load(&r->shared->said.n) == said)
             return 0;
         wait_for(&r->shared->said, said);
@@ -150,7 +160,7 @@ static int copy_bytes(struct reader *r, size_t n)
         out += piece;
         n -= piece;
         if (n) /* never to a message's end: it is not performed yet */
-            publish(&r->shared->done, r->at);
+            done(r);
     }
     r->at = (r->at + 7) & ~UINT64_C(7);
     return 1;
@@ -161,7 +171,7 @@ static int read_message(struct reader *r, struct message *m)
 {
     r->at = r->end;
     if (r->at - atomic_load(&r->shared->done.n) > RING_BYTES / 4)
-        publish(&r->shared->done, r->at);
+        done(r);
     if (!wait_bytes(r, sizeof *m))
         return 0;
     memcpy(m, r->shared->ring + r->at % RING_BYTES, sizeof *m);
@@ -200,14 +210,12 @@ static void perform(struct reader *r, const struct message *m)
         slice = (struct peet_slice){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
         peet_recorder_slice(r->recorder, m->stream, &slice, m->d);
         break;
-    case OP_PACKED: /* how many words, how many bytes of codes and of literals; these */
-        packed = (struct peet_packed_words){.n = ((const uint64_t *)(const void *)r->bytes)[0],
-            .ncodes = ((const uint64_t *)(const void *)r->bytes)[1],
-            .nliterals = ((const uint64_t *)(const void *)r->bytes)[2]};
-        packed.codes = r->bytes + 3 * sizeof(uint64_t);
-        packed.literals = packed.codes + packed.ncodes;
+    case OP_PACKED:
+        packed = *(const struct peet_packed_words *)(const void *)r->bytes;
+        packed.codes = r->bytes + (uintptr_t)packed.codes;
+        packed.literals = r->bytes + (uintptr_t)packed.literals;
         slice = (struct peet_slice){(uint32_t)m->a, m->b, m->c, NULL, packed.n};
-        peet_recorder_packed_slice(r->recorder, m->stream, &slice, m->d, &packed);
+        peet_recorder_packed_slices(r->recorder, m->stream, &slice, 1, m->d, &packed);
         break;
     case OP_STATE:
         peet_recorder_state(r->recorder, m->stream, (const uint64_t *)(const void *)r->bytes, m->bytes / 8, m->a);
@@ -296,12 +304,12 @@ static int broken(struct peet_writer *w)
     return 1;
 }
 
-/** Returns: how many bytes there is room for, at least 1; 0: nobody reads any more */
-static size_t wait_room(struct peet_writer *w)
+/** Wait until there is room for @least bytes.  Returns: how many there is room for; 0: nobody reads any more */
+static size_t wait_room(struct peet_writer *w, size_t least)
 {
     uint64_t done;
 
-    while (w->at - (done = atomic_load(&w->shared->done.n)) >= RING_BYTES) {
+    while (RING_BYTES - (w->at - (done = atomic_load(&w->shared->done.n))) < least) {
         publish(&w->shared->said, w->at);
         wait_for(&w->shared->done, done);
         if (atomic_load(&w->shared->done.n) == done && broken(w))
@@ -315,7 +323,7 @@ static void say_bytes(struct peet_writer *w, const void *bytes, size_t n)
     const uint8_t *from = bytes;
 
     while (n) {
-        size_t piece = wait_room(w);
+        size_t piece = wait_room(w, 1);
 
         if (!piece)
             return;
@@ -366,25 +374,27 @@ uint32_t peet_writer_stream(struct peet_writer *w, const struct peet_stream_info
     return w->nstreams++;
 }
 
-/** Long slices are packed here, while their words are still in this processor's cache, and are not copied.  Returns: 0:
- * this one is not */
+/** Long slices are packed here, while their words are still in this processor's cache, and to where the writer takes
+ * them from.  The message: struct peet_packed_words, with distances from its own beginning, and memory for the most
+ * that the words may become, most of which nobody touches.  Returns: 0: this one is not */
 static int say_packed(struct peet_writer *w, uint32_t stream, const struct peet_slice *slice, uint64_t instructions)
 {
     struct message m = {OP_PACKED, stream, slice->why, slice->result, slice->cycle, instructions, 0};
     struct peet_packed_words packed;
-    uint64_t numbers[3];
+    uint8_t *at;
 
-    if (slice->n < PEET_RECORDER_LONG_SLICE || !w->pid || atomic_load(&w->shared->err) ||
-        peet_pack(w->packer, slice->words, slice->n, &packed))
+    if (slice->n < PEET_RECORDER_LONG_SLICE || slice->n > PACKED_WORDS_MOST || !w->pid ||
+        atomic_load(&w->shared->err) || !wait_room(w, sizeof m + sizeof packed + peet_pack_bytes(slice->n)))
         return 0;
-    numbers[0] = packed.n;
-    numbers[1] = packed.ncodes;
-    numbers[2] = packed.nliterals;
-    m.bytes = sizeof numbers + packed.ncodes + packed.nliterals;
-    say_bytes(w, &m, sizeof m);
-    say_bytes(w, numbers, sizeof numbers);
-    say_bytes(w, packed.codes, packed.ncodes);
-    say_bytes(w, packed.literals, packed.nliterals);
+    at = w->shared->ring + w->at % RING_BYTES + sizeof m;
+    peet_pack_at(w->packer, slice->words, slice->n, at + sizeof packed, &packed);
+    m.bytes = (uint64_t)(packed.literals + packed.nliterals - at);
+    packed.codes = (const uint8_t *)(uintptr_t)(packed.codes - at);
+    packed.literals = (const uint8_t *)(uintptr_t)(packed.literals - at);
+    packed.stays = 1;
+    memcpy(at - sizeof m, &m, sizeof m);
+    memcpy(at, &packed, sizeof packed);
+    w->at += sizeof m + m.bytes;
     said(w);
     return 1;
 }

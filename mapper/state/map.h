@@ -110,9 +110,16 @@ struct peet_map_context {
     uint32_t queue_place, timer_place;          /* in heaps, from 1 on; 0: in none */
     uint64_t arrival, ready_cycles;             /* order and time of becoming ready */
     uint64_t first_cycle, instructions;
-    struct peet_block_event *batch, *batch_end;   /* decoded, and not delivered yet */
-    struct peet_map_context *prev, *next;         /* the list that it is on: ready, parked or blocked */
+    struct peet_block_event *batch, *batch_end; /* decoded, and not delivered yet */
+    struct peet_block_event *batch_loop;        /* between them, or before: no event from there up to here is a loop */
+    struct peet_map_context *prev, *next;       /* the list that it is on: ready, parked or blocked */
     struct peet_map_context *own_prev, *own_next; /* affinity: ready ones of one hardware context */
+};
+
+/** When a leaf of the winner tree acts next. */
+struct peet_map_due {
+    uint64_t key;
+    uint32_t leaf;
 };
 
 /** Iterations of a loop that are one hardware context's own and not begun. */
@@ -156,11 +163,15 @@ struct peet_map_core {
     uint64_t ran_cycles; /* with a context, those that have left it */
     uint64_t stirs;      /* comings and goings of contexts that do more than look (sync/spin.c) */
     struct peet_map_context *context;
-    uint32_t last_number;   /* software context that ran last */
-    uint8_t ran;            /* last_number means something */
-    uint8_t is_idle;        /* found nothing to do; its clock stands still */
-    uint8_t ahead;          /* it may have executed blocks that begin after the present moment: ahead.c can undo them */
-    uint8_t waits;          /* its machine code was left before a block that was not due yet, and which is next */
+    uint32_t last_number; /* software context that ran last */
+    uint8_t ran;          /* last_number means something */
+    uint8_t is_idle;      /* found nothing to do; its clock stands still */
+    uint8_t ahead;        /* it may have executed blocks that begin after the present moment: ahead.c can undo them */
+    uint8_t waits;        /* its run has come to what is not due yet, and which is next */
+    /* Its run, while it waits and the machine has not been told that it is over (engine/direct.c); NULL: none.  And the
+     * clock when it began, later by as much as others have made it wait meanwhile. */
+    struct peet_direct_run *open;
+    uint64_t opened;
     uint64_t window_cycles; /* how far it may run ahead at once; unchanged for window_runs runs */
     uint32_t window_runs;
     uint8_t kept;          /* for a context whose wait is supposed to take no time: others come here last */
@@ -177,9 +188,12 @@ struct peet_map_module {
     const struct peet_module *module;
     void *self;
     struct peet_map *map;
-    unsigned follower; /* a machine that watches: its number, from 1; else 0 */
-    uint64_t *clocks;  /* of a follower, for each hardware context: when it will have done what it was given */
-    char *failed;      /* why it gives no results and is not called any more; NULL: it does */
+    unsigned follower;          /* a machine that watches: its number, from 1; else 0 */
+    uint64_t *clocks;           /* of a follower, for each hardware context: when it will have done what it was given */
+    struct peet_follow *follow; /* of a follower that shows its tags (engine/follow.h); NULL: it gets events */
+    uint8_t queued;             /* of a follower: it is told by the queue (engine/queue.c) */
+    uint8_t away;               /* ... in a process of its own (engine/crew.c) */
+    char *failed;               /* why it gives no results and is not called any more; NULL: it does */
     uint8_t finished;
 };
 
@@ -209,8 +223,9 @@ struct peet_map {
 
     /* hot */
     struct peet_map_core *cores;
-    uint32_t *winners; /* tree over ncores + 1 leaves; leaf 0 is the arrivals */
-    uint64_t *keys;    /* per leaf: when it acts next */
+    /* The winner tree over ncores + 1 leaves, of which leaf 0 is the arrivals: due[i] is the one of due[2 * i] and
+     * due[2 * i + 1] that acts first, due[tree_leaves + leaf] the leaf itself. */
+    struct peet_map_due *due;
     unsigned ncores, nleaves;
     unsigned current;  /* the hardware context that acts */
     uint8_t attention; /* keys have changed, or the run is to end: leave the fast loop */
@@ -237,6 +252,9 @@ struct peet_map {
     const struct peet_map_module *picker, *judge; /* whose pick_context() and pick_winner() decide; NULL: nobody's */
     struct peet_map_module **observers, **block_observers;
     unsigned nobservers, nblock_observers, nfollowers; /* followers are among the observers */
+    unsigned nshown;                                   /* of block_observers: those that the queue does not tell */
+    uint8_t batched;                                   /* blocks come by the batch: 1 no, 2 yes; 0: not known yet */
+    struct peet_queue *queue;                          /* what followers are to be told; NULL: there are none */
 
     /* ready contexts in order of arrival; loops with iterations to give to anybody, innermost first */
     struct peet_map_context *ready_head, *ready_tail;
@@ -392,6 +410,12 @@ static inline void peet__map_took(struct peet_map_module *m, uint64_t took, uint
             (unsigned long long)all, what);
 }
 
+/** When a leaf of the winner tree acts next. */
+static inline uint64_t peet__map_key(const struct peet_map *map, uint32_t leaf)
+{
+    return map->due[map->tree_leaves + leaf].key;
+}
+
 /** Time passes on a core: @cycles busy, as @operation of the machine has it, then whatever not_ready_until() asked for.
  */
 static inline void peet__map_charge(struct peet_map *map, struct peet_map_core *core, uint64_t cycles,
@@ -427,6 +451,8 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
 /** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns:
  * whether there were some */
 int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run);
+/** The machine is told that the core's run, if it is open, is over; so all sums are right. */
+void peet__map_close_direct(struct peet_map *map, struct peet_map_core *core);
 /** Machine code was left because its next block's turn was to come, and it has.  Returns: whether it has gone on */
 int peet__map_goes_on(struct peet_map *map, struct peet_map_core *core);
 /** All that have been taken are counted, and the machine knows. */
@@ -435,8 +461,8 @@ void peet__map_settle_direct(struct peet_map *map);
 /* ---- ahead.c */
 /** May hardware contexts run ahead of each other? */
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program);
-/** Blocks of a core that may run ahead.  Returns: the run */
-struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw);
+/** A core begins to run ahead.  Returns: no block begins at this time or later */
+uint64_t peet__map_window(struct peet_map *map, struct peet_map_core *core);
 /** What hardware contexts have done after the present moment is undone, for all of them are looked at. */
 void peet__map_settle_ahead(struct peet_map *map);
 /** What lies at an address changes: with observers that ask, no other hardware context is ahead of that. */
@@ -462,6 +488,26 @@ int peet__suppose_after(struct peet_map *map, struct peet_map_core *core, struct
 /** Turns of a loop, at least one, up to a time; the event keeps what is left.  Returns: turns left */
 uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core,
     struct peet_block_event *event, uint64_t limit);
+
+/* ---- queue.c */
+int peet__map_queue_new(struct peet_map *map);
+void peet__map_queue_free(struct peet_map *map);
+/** Blocks and loops that the machine has executed are for the followers.  @batch: by blocks(), not by block() */
+void peet__map_queue_blocks(struct peet_map *map, unsigned hw, const struct peet_block_event *events, size_t n,
+    uint64_t now, int batch);
+void peet__map_queue_loop(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now);
+/** Followers get all that is in the queue. */
+void peet__map_tell_followers(struct peet_map *map);
+/** The same, and their sums are right then. */
+void peet__map_settle_followers(struct peet_map *map);
+/** The program has ended: those that are away do what peet__map_module_finish() does for others. */
+void peet__map_finish_followers(struct peet_map *map);
+
+/* ---- map.c, mapstats.c */
+/** The module's finish(), once. */
+void peet__map_module_finish(struct peet_map_module *m);
+/** What the module says of itself, under its name. */
+int peet__map_module_json(struct peet_map *map, struct peet_map_module *m, json_t *root);
 
 /* ---- deliver.c */
 /** @index: of its seed; @follower: its number, from 1, if it is one */

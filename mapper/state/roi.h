@@ -26,7 +26,7 @@ struct peet_map_roi {
     uint8_t hidden; /* modules do not see blocks now: outside, with roi_only */
     /* meanwhile; see struct peet_map */
     uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
-    unsigned nblock_observers;
+    unsigned nblock_observers, nshown;
 };
 
 /** With roi_only: hide blocks from the modules, or show them again.  Outside, time passes at the blocks' static costs.

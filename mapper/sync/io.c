@@ -80,7 +80,7 @@ void peet__io_wait(struct peet_map *map, struct peet_map_core *core, struct peet
     list(s, c);
     if (s->io_tick == PEET_MAP_NEVER) {
         s->io_tick = tick_after(map, core->clock);
-        if (s->io_tick < map->keys[0])
+        if (s->io_tick < peet__map_key(map, 0))
             peet__map_rekey(map, 0, s->io_tick);
     }
 }

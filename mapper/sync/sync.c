@@ -171,7 +171,7 @@ int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct pee
         peet__sync_queue(map, heap, c);
     if (deadline != PEET_NEVER) {
         peet__heap_push(map, &map->sync->timers, c, deadline, map->sync->orders++);
-        if (deadline < map->keys[0])
+        if (deadline < peet__map_key(map, 0))
             peet__map_rekey(map, 0, deadline);
     }
     peet__map_release(core);

@@ -113,7 +113,7 @@ static __attribute__((noinline)) void update_any(uint64_t *regs, const struct pe
 
 static inline void compute(const uint64_t *regs, const struct peet__block *c, uint64_t *out)
 {
-    if (!c->addresses) {
+    if (!c->addresses || c->past) {
         compute_any(regs, c, out);
         return;
     }
@@ -285,6 +285,10 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
     const uint64_t *at = *cursor;
     if (s->loop_left != 0)
         return loop_iteration(s, want, values, out);
+    if (peet__decode_sure(s)) {
+        const uint32_t words = s->function->code[s->tail].slot_words;
+        return deliver(s, (uint32_t)s->tail, at - words, want, values, out);
+    }
     if (at == end)
         return 0;
     uint64_t word = *at;
@@ -468,7 +472,7 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
     const uint64_t *at = *cursor;
     unsigned n = 0;
     s->waiting = NULL;
-    while (n < nevents && values <= stop && (at != end || s->loop_left != 0)) {
+    while (n < nevents && values <= stop && (at != end || peet_decode_busy(s))) {
         if (s->loop_left != 0) {
             n += iterations(s, &events[n], nevents - n, want, &values, stop);
             continue;
@@ -500,5 +504,5 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
 
 int peet_decode_busy(const struct peet_decode_state *s)
 {
-    return s->loop_left != 0;
+    return s->loop_left != 0 || peet__decode_sure(s);
 }

@@ -93,6 +93,9 @@ enum { PEET_DECODE_ROOM_WORDS = 1 };
 typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const struct peet_block_event *event);
 int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end,
     struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
+/** peet_decode_goes_on() - as peet_decode_direct(), for a run that has come to its limit: with another `until` and
+ * `limit`.  Nobody looks on, and no words have come since */
+int peet_decode_goes_on(struct peet_direct_run *run);
 /** peet_decode_busy() - are iterations of a loop still to come, whose record has been read? */
 int peet_decode_busy(const struct peet_decode_state *state);
 /** peet_decode_state_until() - both states are in one loop: the saved one's turns end where the other one is */

@@ -42,14 +42,28 @@ static void leave(struct peet_decode_state *s, const uint64_t **out_at, const st
     s->function = peet__direct_function_of(run->blocks);
     s->last = (int32_t)run->last;
     s->tail = (int32_t)run->tail;
+    s->loop_left = run->rest;
+}
+
+/* What code needs that begins here. */
+static void prepare(struct peet_decode_state *s, struct peet_direct_run *run, const struct peet__direct_function *d)
+{
+    struct peet_program *const p = s->program;
+    run->at = *s->cursor;
+    run->end = s->end;
+    run->regs = s->regs;
+    run->blocks = d->table;
+    run->sync = p->direct->sync;
+    run->table = &p->direct->table;
+    run->last = s->last;
+    run->rest = s->loop_left;
 }
 
 /* As far as machine code comes.  Returns: whether it did anything */
-static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
-    struct peet_direct_run *run)
+static int run_direct(struct peet_decode_state *s, struct peet_direct_run *run)
 {
     struct peet_program *const p = s->program;
-    const uint64_t *const at = *inout_at;
+    const uint64_t *const at = *s->cursor;
     const uint64_t word = *at, index = ~word;
     struct peet__direct_function *d;
     const void *to;
@@ -69,33 +83,54 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     if (p->direct->rest != 0)
         p->direct->rest--;
     else if (!p->direct->table.logged)
-        peet__direct_sample(p, s->function, at, end);
-    run->at = at;
-    run->end = end;
-    run->regs = s->regs;
-    run->blocks = d->table;
-    run->sync = p->direct->sync;
-    run->table = &p->direct->table;
-    run->last = s->last;
-    run->decoder = s;
+        peet__direct_sample(p, s->function, at, s->end);
+    prepare(s, run, d);
     enter(s, run, d, to);
     if (run->at == at && run->last == s->last && run->tail < 0 && !run->waits)
         return 0;
-    leave(s, inout_at, run);
+    leave(s, s->cursor, run);
+    return 1;
+}
+
+/* On behind a block whose tail is sure, as far as machine code comes.  Returns: whether it did anything */
+static int run_sure(struct peet_decode_state *s, struct peet_direct_run *run)
+{
+    const struct peet__direct_function *const d = s->function->direct;
+    const int32_t last = s->last;
+    if (!d || !d->behind[last] || !s->end)
+        return 0;
+    prepare(s, run, d);
+    enter(s, run, d, d->behind[last]);
+    if (run->at == *s->cursor && run->last == last && !run->waits)
+        return 0;
+    leave(s, s->cursor, run);
+    return 1;
+}
+
+/* On with the iterations of a loop that are left, as far as machine code comes.  Returns: whether it did anything */
+static int run_strips(struct peet_decode_state *s, struct peet_direct_run *run)
+{
+    const struct peet__direct_function *const d = s->function->direct;
+    if (!d || !d->strips[s->last] || !s->end) /* a part of a trace may begin in a loop, with no words yet */
+        return 0;
+    prepare(s, run, d);
+    enter(s, run, d, d->strips[s->last]);
+    if (run->rest == s->loop_left && run->at == *s->cursor && !run->waits)
+        return 0;
+    leave(s, s->cursor, run);
     return 1;
 }
 
 /* The code was left before a block that was not due, and the context was not rolled back since: the block, and on after it.
  * Returns: whether it has happened */
-static int go_on_waiting(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
-    struct peet_direct_run *run)
+static int go_on_waiting(struct peet_decode_state *s, struct peet_direct_run *run)
 {
     run->began = run->time;
-    if (s->waiting != run || run->decoder != s || run->end != end || run->time >= run->until ||
+    if (s->waiting != run || run->decoder != s || run->end != s->end || run->time >= run->until ||
         run->table->other(run, (uint32_t)run->other) != 0)
         return 0;
     enter(s, run, s->function->direct, run->again);
-    leave(s, inout_at, run);
+    leave(s, s->cursor, run);
     return 1;
 }
 
@@ -159,8 +194,8 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     uint64_t block_writes)
 {
     struct peet_decode_state *const s = run->decoder;
-    s->checkpoint =
-        (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
+    s->checkpoint = (struct place){
+        run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, run->rest};
     s->checkpoint_behind = 1;
     peet__copy_regs(s->checkpoint_regs, s->regs);
     run->checkpoint.time = run->time + block_time, run->checkpoint.stamp = run->stamp + block_stamps;
@@ -177,7 +212,7 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
  * executed. */
 static int32_t tail_at(const struct place *p, const uint64_t *end)
 {
-    if (p->tail < 0 || p->at == end || PEET_RAW_IS_ABSTRACT(*p->at))
+    if (p->tail < 0 || p->function->code[p->last].sure || p->at == end || PEET_RAW_IS_ABSTRACT(*p->at))
         return p->tail;
     return PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) != p->function->code[p->last].tail_taken
         ? p->tail
@@ -215,7 +250,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
             break;
         if (p.at > stop.at)
             break; /* never */
-        if (at != end && s->loop_left == 0 && *at == PEET__RANGE_RECORD) {
+        if (at != end && !peet_decode_busy(s) && *at == PEET__RANGE_RECORD) {
             const uint64_t *const args = at + 1;
             const struct peet_block *const block =
                 args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
@@ -317,25 +352,12 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     return 0;
 }
 
-int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
-    struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
+/* On from the cursor; @any: something has been taken already.  Returns: whether something has been taken */
+static int take(struct peet_decode_state *s, struct peet_direct_run *run, int any)
 {
+    const uint64_t **const cursor = s->cursor, *const end = s->end;
     const int ahead = run->runs_ahead != 0;
-    int any = 0;
-    run->final = 0;
-    if (s->slots < s->program->slots_capacity)
-        return 0;
-    if (s->program->direct) {
-        s->program->direct->shown = shown;
-        s->program->direct->shown_arg = arg;
-        run->table = &s->program->direct->table;
-        peet__direct_begins(s->program->direct, run);
-        s->counted = ahead ? peet__direct_hw_of(s->program->direct, run) : NULL;
-    }
-    if (ahead && s->waiting)
-        any = go_on_waiting(s, cursor, end, run);
-    s->waiting = any ? s->waiting : NULL;
-    while ((*cursor != end || s->loop_left != 0) && run->time < run->limit) {
+    while ((*cursor != end || peet_decode_busy(s)) && run->time < run->limit) {
         struct peet_block_event event;
         int is_abstract = 0;
         const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
@@ -343,20 +365,24 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         if (ahead && (in_order || !any || run->final))
             set_checkpoint(s, *cursor, run);
         if (s->loop_left != 0) {
-            if (!ahead || !take_iterations(s, run))
+            if (!ahead || (!run_strips(s, run) && !take_iterations(s, run)))
                 break;
             any = 1;
             continue;
         }
-        if (s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) &&
+        const int sure = peet__decode_sure(s);
+        if (!sure && s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) &&
             (int32_t)PEET_RAW_INDEX(**cursor) == s->function->code[s->last].tail_taken)
             s->tail = -1; /* the record says otherwise */
-        if (s->tail < 0 && run_direct(s, cursor, end, run)) {
+        if (sure ? run_sure(s, run) : s->tail < 0 && run_direct(s, run)) {
             any = 1;
             continue;
         }
-        if (PEET_RAW_IS_ABSTRACT(**cursor)) {
-            if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && in_order && range(s, cursor, end, run, sink, arg)) {
+        if (sure) {
+            /* it comes without machine code */
+        } else if (PEET_RAW_IS_ABSTRACT(**cursor)) {
+            if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && in_order &&
+                range(s, cursor, end, run, s->sink, s->arg)) {
                 any = 1;
                 run->final = 1;
                 continue;
@@ -378,7 +404,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         }
         if (!in_order || peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
             break;
-        give(s, run, sink, arg, &event);
+        give(s, run, s->sink, s->arg, &event);
         peet__direct_came(s->program, s->function, event.block->index);
         any = 1;
         run->final = 1;
@@ -387,7 +413,45 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         set_checkpoint(s, *cursor, run);
         run->final = 1;
     }
+    return any;
+}
+
+int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
+    struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
+{
+    const int ahead = run->runs_ahead != 0;
+    int any = 0;
+    run->final = 0;
+    if (s->slots < s->program->slots_capacity)
+        return 0;
+    s->cursor = cursor, s->end = end, s->sink = sink, s->arg = arg;
+    if (s->program->direct) {
+        s->program->direct->shown = shown;
+        s->program->direct->shown_arg = arg;
+        run->table = &s->program->direct->table;
+        peet__direct_begins(s->program->direct, run);
+        s->counted = ahead ? peet__direct_hw_of(s->program->direct, run) : NULL;
+    }
+    if (ahead && s->waiting)
+        any = go_on_waiting(s, run);
+    s->waiting = any ? s->waiting : NULL;
+    run->decoder = s;
+    any = take(s, run, any);
     if (s->program->direct)
         peet__direct_ends(s->program->direct, run, run->time, run->final != 0);
     return any;
+}
+
+int peet_decode_goes_on(struct peet_direct_run *run)
+{
+    struct peet_decode_state *const s = run->decoder;
+    run->final = run->waits = 0;
+    if (s->waiting) {
+        const int any = go_on_waiting(s, run);
+        if (any && run->waits)
+            return 1;
+        s->waiting = any ? s->waiting : NULL;
+        return take(s, run, any);
+    }
+    return take(s, run, 0);
 }

@@ -42,7 +42,17 @@ struct peet_decode_state {
     int checkpoint_behind;                /* after the block that comes there */
     struct peet__direct_hw *counted;      /* what is counted of the hardware context that it runs ahead on; or NULL */
     struct peet_direct_run *waiting; /* whose code was left before a block whose turn was to come, just now; or NULL */
+    /* how peet_decode_direct() was called last */
+    const uint64_t **cursor, *end;
+    peet_decode_sink *sink;
+    void *arg;
 };
+
+/** Does a block without a record come next whatever the next record says? */
+static inline int peet__decode_sure(const struct peet_decode_state *s)
+{
+    return s->tail >= 0 && s->function->code[s->last].sure;
+}
 
 /** peet__decode_block() - the next block, without machine code
  *  @want: its values are wanted

@@ -92,7 +92,7 @@ static const struct peet__function *owner_of(const struct peet_program *p, const
     unsigned low = 0, high = p->nfunctions;
     while (high - low > 1) {
         const unsigned middle = low + (high - low) / 2;
-        *(p->functions[middle]->blocks[0].id <= block->id ? &low : &high) = middle;
+        *(p->functions[middle]->first_id <= block->id ? &low : &high) = middle;
     }
     return p->functions[low];
 }
@@ -114,7 +114,7 @@ static void tell(const struct peet__direct *d, struct peet__direct_hw *h, const 
             ops->begins(d->observers[o].self, h->hw);
         else if (e->kind == SHOWN && ops->shown && peet__direct_counted_of(e->watches[o]))
             ops->shown(d->observers[o].self, h->hw, &event, e->previous, e->now, sums);
-        else if (e->kind == END && ops->ends && d->ops->clock)
+        else if (e->kind == END && ops->ends)
             ops->ends(d->observers[o].self, h->hw, e->previous, e->now, sums);
     }
     h->open = e->kind != END;
@@ -198,10 +198,9 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
     d->live = h;
     h->run = run;
     run->previous = NULL;
-    h->clock = d->ops->clock ? d->ops->clock(d->self, run->hw, 0) : 0;
+    h->clock = run->now;
     h->ahead = run->runs_ahead && d->commits;
     run->alone = d->nobservers == 1 && !h->ahead ? sums_of(d, 0) : NULL;
-    run->clock = h->clock;
     h->at_once = 0;
     h->checkpoint = NULL;
     for (uint32_t o = 0; o < d->nobservers; o++)
@@ -224,9 +223,7 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
         return;
     if (is_final)
         commit(d, h);
-    say(d, h,
-        &(struct said){
-            .kind = END, .previous = run->previous, .now = d->ops->clock ? d->ops->clock(d->self, run->hw, time) : 0},
+    say(d, h, &(struct said){.kind = END, .previous = run->previous, .now = run->now + (time >> d->table.clock_shift)},
         h->ahead && !is_final);
     if ((d->live = h->outer) != NULL)
         for (uint32_t o = 0; o < d->nobservers; o++)

@@ -241,10 +241,18 @@ static void call_loop(struct emitter *m, const struct requested *w)
     jump_if(e, IF_NOT, m->leave);
 }
 
-static int emit_loop(struct emitter *m, struct requested *w)
+static void emit_loop(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
+    if (peet__direct_can_strip(m, w)) {
+        emit_iterations(m, &m->f->code[index]);
+        store(e, RAX, RBX, RUN(rest));
+        last_is(m, index);
+        CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
+        peet__direct_emit_strips(m, w);
+        return;
+    }
     const struct peet__block *c = &m->f->code[index];
     const int counted = w->d.nlooks == 0 || peet__direct_watchers(m, index) == 0; /* else loop_and_show() does it */
     peet__direct_count_from(m, index, 1);
@@ -282,7 +290,7 @@ static int emit_loop(struct emitter *m, struct requested *w)
         memory(e, 0x01, RCX, R14, 8 * c->updates[k].reg);
     }
     last_is(m, index);
-    return 0;
+    CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
 }
 
 static int is_small(int64_t x)
@@ -353,6 +361,15 @@ static void fall(struct emitter *m, uint32_t index, unsigned too_late, int depth
     }
     late = jump_ahead(e, too_late);
     m->compiled->behind[index] = here(e);
+    if (c->sure) {
+        if (can_have_code(m->f, (uint32_t)c->tail) && (tail = ask(m, (uint32_t)c->tail)) != NULL) {
+            too_late = happen(m, tail, 0, c->tail);
+            fall(m, (uint32_t)c->tail, too_late, depth);
+        }
+        aim(e, late);
+        tail_is(m, (uint32_t)c->tail);
+        return;
+    }
     load(e, RAX, RBP, 0);
     if (c->tail_taken >= 0) {
         compare_word(e, c->tail_taken);
@@ -443,7 +460,6 @@ static void make_block(struct emitter *m, uint32_t index)
     body = m->compiled->body[index] = here(e);
     if (c->loop) {
         emit_loop(m, w);
-        CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
         too_late = see_time(e);
     } else {
         too_late = happen(m, w, 1 + c->slot_words, -1);
@@ -463,11 +479,19 @@ static void make_block(struct emitter *m, uint32_t index)
     }
 }
 
+/* What comes for certain behind a block that has no code. */
+static void make_behind(struct emitter *m, uint32_t index)
+{
+    m->nrequested = 0;
+    fall(m, index, see_time(&m->e), 0);
+    emit_stubs(m);
+}
+
 /* More than the code of a block can take, with all that it falls into. */
 static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_t nobservers)
 {
     size_t n = 0;
-    for (int depth = 0; depth <= CHAIN + 1; depth++) {
+    for (int depth = 0; depth <= CHAIN + 1;) {
         const struct peet__block *c = &f->code[index];
         const size_t probes = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
         const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
@@ -478,6 +502,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
                 nobservers * (WATCH_BYTES + COUNT_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
+        depth += !c->sure;
         index = (uint32_t)c->tail;
     }
     return n;
@@ -494,6 +519,7 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
         !(compiled->body = peet__own(f, f->nall, sizeof *compiled->body)) ||
         !(compiled->begin = peet__own(f, f->nall, sizeof *compiled->begin)) ||
         !(compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) ||
+        !(compiled->strips = peet__own(f, f->nall, sizeof *compiled->strips)) ||
         !(compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) ||
         !(compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) ||
         !(compiled->asked = peet__own(f, f->nall, sizeof *compiled->asked)) ||
@@ -516,7 +542,8 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     if (!compiled)
         return NULL;
     for (uint32_t k = 0; k < f->nsegments; k++)
-        if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k))
+        if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k) ||
+            (f->code[k].sure && (k == 0 || !can_have_code(f, k))))
             room += most_bytes(f, k, direct->nobservers);
     c = peet__chunk_for(&direct->chunks, room);
     m = c ? calloc(1, sizeof *m) : NULL;
@@ -543,9 +570,13 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     compiled->miss = m->miss;
     for (uint32_t k = 0; k < f->nsegments; k++) {
         *peet__direct_entry(compiled, k) = compiled->sync[k] = m->leave;
-        compiled->body[k] = compiled->behind[k] = NULL;
+        compiled->body[k] = compiled->behind[k] = compiled->strips[k] = NULL;
+    }
+    for (uint32_t k = 0; k < f->nsegments; k++) {
         if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k))
             make_block(m, k);
+        else if (f->code[k].sure && !compiled->behind[k])
+            make_behind(m, k);
     }
     patch_jumps(m);
     c->used = (size_t)(m->e.at - c->write);

@@ -48,6 +48,7 @@ struct peet__direct_function {
     const void **begin;       /* by index: a block's code; NULL: none */
     const void **body;        /* the same after what it does for the padding before it; NULL: none */
     const void **behind;  /* by index: what comes after the block, which has happened: on to the next; NULL: no code */
+    const void **strips;  /* by index: where a loop goes on between two iterations; NULL: it cannot */
     const void ***back;   /* by index and probe: where a block goes on after a miss; NULL: not known */
     uint8_t *write, *run; /* the chunk that the code is in */
     struct peet__direct_patchable *patchables;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files that make machine code share: direct.c makes blocks, preamble.c the code around them, probes.c their probes, watch.c what observers
- * compare, straddles.c blocks in two lines, staying.c loops, trace_code.c traces of several blocks.  struct emitter has
+ * compare, straddles.c blocks in two lines, staying.c and strips.c loops, trace_code.c traces of several blocks.  struct emitter has
  * the function whose code is being written.
  */
 #ifndef PEET_EMITTER_H
@@ -16,7 +16,8 @@
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
 enum {
-    CHAIN = 4,
+    CHAIN = 4,       /* blocks without a record that a block may fall into; */
+    SURE_CHAIN = 24, /* and that it does fall into */
     BLOCK_EXTRA_BYTES = 800,
     VALUE_BYTES = 64,
     PROBE_BYTES = 480,
@@ -25,7 +26,7 @@ enum {
     COUNT_BYTES = 320,
     LOOP_BYTES = 64,
     GUARDS = PEET__DIRECT_OBSERVERS * (2 * PEET_DIRECT_GUARDS + 1),
-    STUBS = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS)
+    STUBS = (SURE_CHAIN + CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS)
 };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
@@ -64,7 +65,7 @@ struct emitter {
     const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *mark, *show, *report; /* run-time addresses */
     struct stub stub[STUBS];
     uint32_t nstubs;
-    struct requested requested[CHAIN + 3]; /* a record's blocks */
+    struct requested requested[SURE_CHAIN + CHAIN + 3]; /* a record's blocks */
     uint32_t nrequested;
 };
 
@@ -175,6 +176,8 @@ void peet__direct_log(struct peet__emit *e, uint32_t k, int found);
 uint8_t *peet__direct_call_straddle(struct emitter *m, const struct requested *w);
 
 /* staying.c */
+/** rcx becomes so many times run.turns. */
+void peet__direct_turns_times(struct peet__emit *e, int32_t by);
 enum { STAYING_PROBES = 4 };
 /** Can a loop be looked through at once, where all of its probes stay in their lines? */
 int peet__direct_can_stay(const struct emitter *m, const struct requested *w);
@@ -183,6 +186,12 @@ int peet__direct_can_stay(const struct emitter *m, const struct requested *w);
  *  @out_else: [2 * STAYING_PROBES + 2] after jumps that are taken if not; nothing has happened then.  Returns: how many
  */
 uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w, uint8_t **out_else);
+
+/* strips.c */
+/** Can a loop be taken in strips? */
+int peet__direct_can_strip(const struct emitter *m, const struct requested *w);
+/** The run.rest iterations of such a loop; the code is left where it cannot go on. */
+void peet__direct_emit_strips(struct emitter *m, const struct requested *w);
 
 /* counted.c */
 /** Sets when executions of a block are shown. */

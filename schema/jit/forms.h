@@ -17,7 +17,9 @@ struct peet__form_registers {
 /* A term of an address: a word of the record or a followed register. */
 static inline void load_term(struct peet__emit *e, struct peet__form_registers r, unsigned reg, uint32_t term)
 {
-    if (term >= PEET__SLOT)
+    if (term >= PEET__PAST)
+        load(e, reg, r.record, -8 * (int32_t)(term - PEET__PAST));
+    else if (term >= PEET__SLOT)
         load(e, reg, r.record, (int32_t)(8 * (1 + term - PEET__SLOT)));
     else
         load(e, reg, r.followed, (int32_t)(8 * term));
@@ -101,11 +103,12 @@ static inline void update_registers(struct peet__emit *e, struct peet__form_regi
         store(e, wait, r.followed, (int32_t)(8 * waiting));
 }
 
-/* Forms of registers and of the words of the block's own record. */
+/* Forms of registers and of the words of the block's own record, or, of a sure tail, of the one before it. */
 static inline int within(const struct peet__address *forms, uint32_t n, uint32_t terms)
 {
     for (uint32_t k = 0; k < n; k++)
-        if (forms[k].a >= terms || (forms[k].mb != 0 && forms[k].b >= terms))
+        if ((forms[k].a >= terms && forms[k].a < PEET__PAST) ||
+            (forms[k].mb != 0 && forms[k].b >= terms && forms[k].b < PEET__PAST))
             return 0;
     return 1;
 }

@@ -85,6 +85,16 @@ static void go_on(struct emitter *m)
     CODE(&m->e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
 }
 
+/* decode.c goes on with a block without a record. */
+static void leave_before_tail(struct emitter *m, int32_t tail)
+{
+    CODE(&m->e, "\x49\xc7\x41"); /* mov qword [r9 + disp8], imm32 */
+    byte(&m->e, offsetof(struct peet__native_run, tail));
+    word32(&m->e, (uint32_t)tail);
+    byte(&m->e, 0xe9); /* jmp leave */
+    word32(&m->e, (uint32_t)(m->leave - (here(&m->e) + 4)));
+}
+
 /* What comes after a block: one without a record that it falls into unless the next record says otherwise, and what
  * comes after that. */
 static void fall(struct emitter *m, uint32_t index, int depth)
@@ -93,6 +103,15 @@ static void fall(struct emitter *m, uint32_t index, int depth)
     uint8_t *early, *other, *taken = NULL;
     if (c->tail < 0) {
         go_on(m);
+        return;
+    }
+    if (c->sure) {
+        if (can_have_code(m->f, (uint32_t)c->tail)) {
+            happen(m, (uint32_t)c->tail);
+            fall(m, (uint32_t)c->tail, depth);
+        } else {
+            leave_before_tail(m, c->tail);
+        }
         return;
     }
     memory(&m->e, 0x3b, RSI, R9, offsetof(struct peet__native_run, safe));
@@ -113,11 +132,7 @@ static void fall(struct emitter *m, uint32_t index, int depth)
     /* The next word is not known yet, or not plain: decode.c sees what it means. */
     aim(&m->e, early);
     aim(&m->e, other);
-    CODE(&m->e, "\x49\xc7\x41"); /* mov qword [r9 + disp8], imm32 */
-    byte(&m->e, offsetof(struct peet__native_run, tail));
-    word32(&m->e, (uint32_t)c->tail);
-    byte(&m->e, 0xe9); /* jmp leave */
-    word32(&m->e, (uint32_t)(m->leave - (here(&m->e) + 4)));
+    leave_before_tail(m, c->tail);
     if (taken) {
         aim(&m->e, taken);
         go_on(m);
@@ -153,11 +168,12 @@ static void make_block(struct emitter *m, uint32_t index)
 static size_t most_bytes(const struct peet__function *f, uint32_t index)
 {
     size_t n = 0;
-    for (int depth = 0; depth <= CHAIN + 1; depth++) {
+    for (int depth = 0; depth <= CHAIN + 1;) {
         const struct peet__block *c = &f->code[index];
         n += BLOCK_EXTRA_BYTES + (size_t)(c->nvalues + c->nupdates) * VALUE_BYTES;
         if (c->tail < 0)
             break;
+        depth += !c->sure;
         index = (uint32_t)c->tail;
     }
     return n;

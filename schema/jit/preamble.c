@@ -203,7 +203,7 @@ static size_t write_show(struct peet__emit *e, const struct peet__direct *direct
         CODE(e, "\x48\xc1\xe9"); /* shr rcx, imm8 */
         byte(e, t->clock_shift);
     }
-    memory(e, 0x03, RCX, RBX, RUN(clock)); /* add rcx, [rbx + …] */
+    memory(e, 0x03, RCX, RBX, RUN(now)); /* add rcx, [rbx + …] */
     store(e, RCX, RAX, offsetof(struct peet_direct_sums, now));
     CODE(e, "\x31\xc9"); /* xor ecx, ecx */
     store(e, RCX, RAX, offsetof(struct peet_direct_sums, stop));

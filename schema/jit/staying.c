@@ -8,8 +8,7 @@
 
 #ifdef __x86_64__
 
-/* rcx becomes so many times the iterations at hand. */
-static void turns_times(struct peet__emit *e, int32_t by)
+void peet__direct_turns_times(struct peet__emit *e, int32_t by)
 {
     memory(e, 0x69, RCX, RBX, RUN(turns)); /* imul rcx, [rbx + ...], imm32 */
     word32(e, (uint32_t)by);
@@ -25,7 +24,7 @@ static uint8_t *see_whether_one_line(struct emitter *m, const struct peet_direct
         CODE(e, "\x48\x8d\x88"); /* lea rcx, [rax + disp32] */
         word32(e, (uint32_t)behind);
     } else {
-        turns_times(e, stride);
+        peet__direct_turns_times(e, stride);
         CODE(e, "\x48\x8d\x8c\x08"); /* lea rcx, [rax + rcx + disp32] */
         word32(e, (uint32_t)(stride > 0 ? behind - stride : -stride));
     }
@@ -58,7 +57,7 @@ static void add_references(struct peet__emit *e, uint32_t n, int32_t count)
 {
     if (n == 0)
         return;
-    turns_times(e, (int32_t)n);
+    peet__direct_turns_times(e, (int32_t)n);
     memory(e, 0x01, RCX, RBX, count); /* add [rbx + ...], rcx */
 }
 
@@ -68,7 +67,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
     const struct peet__block *const c = &m->f->code[w->index];
     const struct peet_direct_block *const d = &w->d;
     uint32_t n = 0;
-    turns_times(e, (int32_t)d->time);
+    peet__direct_turns_times(e, (int32_t)d->time);
     CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
     out_else[n++] = jump_ahead(e, IF_BELOW);
     for (uint32_t k = d->nlooks; k-- > 0;) { /* as in a block */
@@ -97,7 +96,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
         add_references(e, d->reads, RUN(reads));
         add_references(e, d->writes, RUN(writes));
     }
-    turns_times(e, (int32_t)d->stamps);
+    peet__direct_turns_times(e, (int32_t)d->stamps);
     CODE(e, "\x4d\x8d\xbc\x0f"); /* lea r15, [r15 + rcx + disp32] */
     word32(e, -d->stamps);
     for (uint32_t k = 0; k < d->nlooks; k++) {
@@ -105,7 +104,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
         peet__direct_use(e, d->looks[k].last, d->looks[k].later);
     }
     add_constant(e, R15, d->stamps);
-    turns_times(e, (int32_t)d->time);
+    peet__direct_turns_times(e, (int32_t)d->time);
     CODE(e, "\x49\x01\xcd"); /* add r13, rcx */
     return n;
 }

@@ -32,6 +32,8 @@ static struct peet__address term_of(const struct node *n, uint32_t term)
     struct peet__address a;
     if (term < REGISTERS)
         return n->regs[term];
+    if (term >= PEET__PAST)
+        return *as_before(&a, PEET__SLOT - 1 + n->words - (term - PEET__PAST));
     return *as_before(&a, term < PEET__SLOT ? term : term + n->words);
 }
 
@@ -325,6 +327,14 @@ static int happen(struct trace_emitter *p, uint32_t before, struct node *n, stru
     return n->time > INT32_MAX || n->stamps > INT32_MAX ? -1 : 0;
 }
 
+/* The last block that comes with a record's, whatever the next record says. */
+static uint32_t behind_of(const struct peet__function *f, uint32_t index)
+{
+    while (f->code[index].sure)
+        index = (uint32_t)f->code[index].tail;
+    return index;
+}
+
 int peet__trace_step(struct trace_emitter *p, uint32_t number, int emit_tree)
 {
     struct node *const n = &p->nodes[number];
@@ -358,10 +368,13 @@ int peet__trace_step(struct trace_emitter *p, uint32_t number, int emit_tree)
     }
     if (n->again)
         return 0;
-    if (!c->recorded || !c->plain || !f->direct || !f->direct->body[n->index] || !f->direct->behind[n->index] ||
-        happen(p, parent, n, counted, n->index, emit_tree) != 0)
+    if (!c->recorded || !c->plain || !f->direct || !f->direct->body[n->index] ||
+        !f->direct->behind[behind_of(f, n->index)] || happen(p, parent, n, counted, n->index, emit_tree) != 0)
         return -1;
     n->words += 1 + c->slot_words;
+    for (const struct peet__block *at = c; at->sure; at = &f->code[n->last])
+        if (happen(p, parent, n, counted, (uint32_t)at->tail, emit_tree) != 0)
+            return -1;
     return n->words > MOST_WORDS ? -1 : 0;
 }
 
@@ -398,7 +411,7 @@ static void leave_behind(struct trace_emitter *p, uint32_t number)
         constant(e, R8, (uint64_t)(uintptr_t)compiled->table);
         store(e, R8, RBX, RUN(blocks));
     }
-    jump(e, compiled->behind[n->index]);
+    jump(e, compiled->behind[n->last]);
 }
 
 static void compare_next(struct peet__emit *e, uint32_t words, uint64_t word)

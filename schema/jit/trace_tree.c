@@ -127,7 +127,7 @@ static int64_t grow_tree(struct trace_emitter *p, const struct peet__sample *hea
     }
     p->time = 1;
     for (uint32_t k = 2; k < p->nnodes; k++)
-        covered += p->nodes[k].again ? 0 : p->nodes[k].count;
+        covered += p->nodes[k].again ? 0 : p->nodes[k].count * p->tree->nodes[k].nblocks;
     for (uint32_t k = 1; k < p->nnodes; k++)
         p->time = p->nodes[k].time > p->time ? p->nodes[k].time : p->time;
     return covered >= LEAST * (int64_t)root->count ? covered : 0;

@@ -7,7 +7,7 @@
 
 #include "jit/emitter.h"
 
-enum { NODES = 96, REGISTERS = 16, SIDE_BLOCKS = CHAIN + 2 };
+enum { NODES = 96, REGISTERS = 16, SIDE_BLOCKS = SURE_CHAIN + CHAIN + 2 };
 
 /** A block that was executed; function NULL: nobody knows what. */
 struct peet__sample {

@@ -304,8 +304,8 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     return more + (r->twice ? 2 * lines : lines);
 }
 
-/* Can a block that may miss be taken by its leads?  Not if a probe lies in two lines, or if one line could make room for
- * another one (groups.c). */
+/* Can a block that may miss be taken by its leads?  Not if a probe lies in two lines, two lie in one, or if one line could
+ * make room for another one (groups.c). */
 static int led(const struct bus *b, const struct bus_ahead_block *k, const uint64_t *begins)
 {
     const struct block_template *const p = &b->templates[k->block->id];
@@ -315,9 +315,14 @@ static int led(const struct bus *b, const struct bus_ahead_block *k, const uint6
     for (uint32_t g = 0; g < p->ngroups; g++)
         if ((begins[g] & (room - 1)) + groups[g].span > room)
             return 0;
-    for (uint32_t g = 0; g < p->ngroups && p->ngroups > b->ways; g++)
-        sets |= 1ull << (peet__bus_set_of(b, begins[g] >> b->line_shift) & 63);
-    return k->nleads != 0 && (!sets || p->ngroups - (uint32_t)__builtin_popcountll(sets) < b->ways);
+    for (uint32_t g = 0; g < p->ngroups; g++) {
+        const uint64_t line = begins[g] >> b->line_shift, set = 1ull << (peet__bus_set_of(b, line) & 63);
+        for (uint32_t i = 0; i < g && sets & set; i++)
+            if (begins[i] >> b->line_shift == line)
+                return 0;
+        sets |= set;
+    }
+    return k->nleads != 0 && (p->ngroups <= b->ways || p->ngroups - (uint32_t)__builtin_popcountll(sets) < b->ways);
 }
 
 /* Does a line allow a lead's references, but for what is to be noted of its writes?  @inout_found: then it is tracked */
@@ -389,12 +394,11 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k,
     const uint32_t *const predictor = c->predictor;
     uint64_t *const used = c->used;
     const unsigned shift = b->line_shift;
-    struct walk w = {.start = h->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
+    struct walk w = {.start = run->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
     uint64_t more = 0, stamp = run->stamp + 1;
     b->ahead->went_back = 0;
     b->ahead->began = w.start;
-    if (b->calendar.n)
-        peet__bus_calendar_settle(&b->calendar, w.start);
+    b->calendar.began = w.start;
     const uint32_t done = led(b, k, begins) ? happen_led(run, k, begins, &w) : 0;
     for (const struct bus_ahead_ref *r = k->refs + done, *end = k->refs + k->nrefs; r != end; r++) {
         const uint64_t address = begins[r->probe] + r->offset, line = address >> shift;
@@ -523,7 +527,7 @@ uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct pe
 struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64_t now, uint64_t until, uint64_t limit)
 {
     struct bus_ahead_hw *const h = &b->ahead->hw[hw];
-    h->now = now;
+    h->run.now = now;
     h->stalled = 0;
     h->run.time = b->hw[hw].cpi_rest;
     h->run.until = b->dead ? 0 : peet__bus_limit_of(now, until);
@@ -542,17 +546,24 @@ void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *r
     b->caches[hw].stamp = run->stamp;
     const uint64_t stalled = h->stalled;
     b->ahead->went_back = 0;
-    run->time += peet__bus_one(b, hw, event, h->now, run->time, &h->stalled);
+    run->time += peet__bus_one(b, hw, event, run->now, run->time, &h->stalled);
     run->stamp = b->caches[hw].stamp;
     peet__bus_report(b); /* before observers see the block, as with block() */
     goes_on(run, stalled);
+}
+
+void peet__bus_ahead_pause(struct bus *b, unsigned hw)
+{
+    const struct peet_direct_run *const run = &b->ahead->hw[hw].run;
+    b->caches[hw].stamp = run->stamp;
+    b->hw[hw].busy_until = run->now + run->time / CPI_ONE;
 }
 
 uint64_t peet__bus_ahead_end(struct bus *b, unsigned hw)
 {
     struct bus_ahead_hw *const h = &b->ahead->hw[hw];
     b->caches[hw].stamp = h->run.stamp;
-    peet__bus_account(b, hw, h->now, h->run.time, h->run.reads, h->run.writes, h->stalled);
+    peet__bus_account(b, hw, h->run.now, h->run.time, h->run.reads, h->run.writes, h->stalled);
     return h->run.time / CPI_ONE - h->stalled;
 }
 
@@ -569,7 +580,7 @@ uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw)
     run->reads = run->checkpoint.reads;
     run->writes = run->checkpoint.writes;
     b->hw[hw].cpi_rest = run->time % CPI_ONE;
-    b->hw[hw].busy_until = b->ahead->hw[hw].now + run->time / CPI_ONE;
+    b->hw[hw].busy_until = run->now + run->time / CPI_ONE;
     if (b->hw[hw].busy_until >= b->ahead->began) /* nothing was right of what it did after its transaction */
         b->ahead->hw[hw].cautious = CAUTIOUS_EVENTS;
     return b->hw[hw].busy_until;

@@ -52,7 +52,7 @@ struct bus_ahead_found {
 
 struct bus_ahead_hw {
     struct peet_direct_run run;
-    uint64_t now, stalled; /* when the run began; what it has waited since */
+    uint64_t stalled; /* what it has waited since the run began */
     unsigned number;
     /* for so many events it waits for the end of its transactions before it goes on: others have taken lines meanwhile
      * lately */
@@ -131,6 +131,7 @@ uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct pe
 struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
 void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run,
     const struct peet_block_event *event);
+void peet__bus_ahead_pause(struct bus *b, unsigned hw);
 uint64_t peet__bus_ahead_end(struct bus *b, unsigned hw);
 uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw);
 
@@ -138,7 +139,7 @@ uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw);
  * which are the same then, only later. */
 static inline void peet__bus_ahead_lost(struct bus *b, unsigned hw, uint64_t cycles)
 {
-    b->ahead->hw[hw].now += cycles;
+    b->ahead->hw[hw].run.now += cycles;
 }
 /** The slow half of peet__bus_ahead_before(). */
 void peet__bus_ahead_go_back(struct bus *b, const struct cache *by, unsigned hw);

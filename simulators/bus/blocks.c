@@ -101,8 +101,7 @@ __attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw,
     b->site.block = event->block;
     if (b->ahead)
         b->ahead->began = w.start;
-    if (b->calendar.n)
-        peet__bus_calendar_settle(&b->calendar, w.start);
+    b->calendar.began = w.start;
     if (b->fetch != FETCH_OFF)
         peet__bus_run_fetches(b, b->fetch == FETCH_SPLIT ? c + b->nhw : c, event->block, &w);
     b->run(b, c, event, &w);

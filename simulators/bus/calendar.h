@@ -34,6 +34,7 @@ struct calendar {
     struct calendar_slot *slots; /* 2 * room */
     uint32_t room;
     int apart;            /* nothing is settled before there is no room */
+    uint64_t began;       /* when the block began whose requests come now: none before it will come any more */
     uint64_t final_until; /* the bus is settled before this time */
     uint32_t last_hw;     /* owner of the last settled transaction */
     uint64_t busy_cycles, transactions;

@@ -17,7 +17,7 @@ static struct execution *execution_begins(struct bus_direct *d, const struct pee
     const struct peet_block *block)
 {
     struct execution *const t = &d->execution;
-    t->start = d->now + run->time / CPI_ONE;
+    t->start = d->run.now + run->time / CPI_ONE;
     t->rest = run->time % CPI_ONE;
     t->stamp = run->stamp;
     t->stalled = 0;
@@ -78,7 +78,7 @@ static void direct_range(struct peet_direct_run *run, const struct peet_block *b
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
     struct cache *const c = d->execution.c;
-    struct walk w = {.start = d->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
+    struct walk w = {.start = d->run.now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
     c->stamp = run->stamp;
     b->site.block = block;
     peet__bus_ranges(b, c, block, values, &w);
@@ -97,7 +97,7 @@ static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t iterat
     if (run->limit != UINT64_MAX) /* it may have to end somewhere in between */
         return -1;
     b->caches[0].stamp = run->stamp;
-    peet__bus_iterations(b, 0, &b->templates[id], d->blocks[id], run->addresses, strides, iterations, d->now,
+    peet__bus_iterations(b, 0, &b->templates[id], d->blocks[id], run->addresses, strides, iterations, d->run.now,
         &run->time, &d->stalled);
     run->stamp = b->caches[0].stamp;
     if (UNLIKELY(b->dead))
@@ -248,7 +248,7 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
     struct bus_direct *const d = b->direct;
     if (b->ahead) /* somebody looks on: in order, and nothing will be undone */
         return peet__bus_ahead_begin(b, hw, now, until, until);
-    d->now = now;
+    d->run.now = now;
     d->stalled = 0;
     d->run.time = b->hw[hw].cpi_rest;
     d->run.limit = b->dead ? 0 : peet__bus_limit_of(now, until);
@@ -261,6 +261,11 @@ static struct peet_direct_run *direct_ahead(void *self, unsigned hw, uint64_t no
 {
     ((struct bus *)self)->ahead->runs_ahead = 1;
     return peet__bus_ahead_begin(self, hw, now, until, limit);
+}
+
+static void direct_pause(void *self, unsigned hw)
+{
+    peet__bus_ahead_pause(self, hw);
 }
 
 static uint64_t direct_undo(void *self, unsigned hw)
@@ -277,7 +282,7 @@ static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, c
         return;
     }
     b->caches[hw].stamp = run->stamp;
-    run->time += peet__bus_one(b, hw, event, d->now, run->time, &d->stalled);
+    run->time += peet__bus_one(b, hw, event, d->run.now, run->time, &d->stalled);
     run->stamp = b->caches[hw].stamp;
     peet__bus_report(b);
     if (b->dead)
@@ -292,14 +297,8 @@ static uint64_t direct_end(void *self, unsigned hw)
         return peet__bus_ahead_end(b, hw);
     b->caches[hw].stamp = d->run.stamp;
     peet__bus_report(b);
-    peet__bus_account(b, hw, d->now, d->run.time, d->run.reads, d->run.writes, d->stalled);
+    peet__bus_account(b, hw, d->run.now, d->run.time, d->run.reads, d->run.writes, d->stalled);
     return d->run.time / CPI_ONE - d->stalled;
-}
-
-static uint64_t direct_clock(void *self, unsigned hw, uint64_t time)
-{
-    const struct bus *const b = self;
-    return (b->ahead ? b->ahead->hw[hw].now : b->direct->now) + time / CPI_ONE;
 }
 
 static void direct_report(void *self)
@@ -326,9 +325,9 @@ const struct peet_direct peet__bus_direct = {
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,
-    .clock = direct_clock,
     .report = direct_report,
     .executed = direct_executed,
     .ahead = direct_ahead,
+    .pause = direct_pause,
     .undo = direct_undo,
 };

@@ -44,6 +44,8 @@ ALWAYS uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
         b->calendar.transactions++;
         return time;
     }
+    if (b->calendar.n)
+        peet__bus_calendar_settle(&b->calendar, b->calendar.began);
     uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
     b->transactions[op]++;
     if (!posted)

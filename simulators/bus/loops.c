@@ -214,6 +214,11 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
         return 0;
     }
     const struct block_template *const p = &b->templates[block->id];
+    const uint64_t limit = peet__bus_limit_of(now, until);
+    /* one iteration, as most are while other processors are due or a follower is given what the machine took: a block
+     * needs less than a loop before it begins */
+    if (event->turns == 1 || time + p->cost >= limit)
+        return b->walk(b, hw, event, 1, now, until, &(size_t){0});
     uint64_t begins[LOOP_GROUPS];
     struct looping l = {.b = b,
         .hw = hw,
@@ -228,7 +233,7 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
         const struct group *const g = group_of(b, p, k);
         begins[k] = event->values[g->value] - g->before;
     }
-    const uint64_t done = go_round(&l, event->turns, peet__bus_limit_of(now, until), &time);
+    const uint64_t done = go_round(&l, event->turns, limit, &time);
     peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done,
         (uint64_t)(block->writes + block->modifies) * done, l.stalled);
     *out_turns = done;

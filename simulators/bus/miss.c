@@ -132,7 +132,7 @@ struct request {
 ALWAYS uint64_t request_time(struct request by, const struct line_access *w)
 {
     return by.execution ? peet__bus_request_time(by.execution, w)
-                        : by.direct->now + (by.direct->run.time + w->at) / CPI_ONE;
+                        : by.direct->run.now + (by.direct->run.time + w->at) / CPI_ONE;
 }
 
 ALWAYS uint64_t stamp_of(struct request by)

@@ -19,7 +19,7 @@ struct bus_direct {
     struct peet_direct_run run;
     struct execution execution;
     struct bus *bus;
-    uint64_t now, stalled;
+    uint64_t stalled;
     const struct peet_block **blocks; /* by id, those that were asked for */
     uint32_t nblocks;
     struct bus_direct_site *sites; /* watched */

@@ -344,7 +344,7 @@ static void begins_in_turn(struct peet_direct_run *run)
 {
     struct peet_sim_ahead_context *const c = context_of(run);
     c->ahead->went_back = 0;
-    c->ahead->began = c->now + run->time;
+    c->ahead->began = c->run.now + run->time;
 }
 
 /* One execution in its turn, whatever it takes.  @begins: of the groups.  Its own time, stamps and counts are left to
@@ -518,7 +518,7 @@ static struct peet_direct_run *begin(struct peet_sim_ahead *a, unsigned hw, uint
     uint64_t limit)
 {
     struct peet_sim_ahead_context *const c = &a->contexts[hw];
-    c->now = now;
+    c->run.now = now;
     c->stalled = 0;
     c->run.time = 0;
     c->run.until = a->over ? 0 : limit_of(now, until);
@@ -548,10 +548,16 @@ void peet_sim_ahead_event(void *self, unsigned hw, struct peet_direct_run *run, 
     const uint64_t before = c->stalled;
     begins_in_turn(run);
     *c->clock = run->stamp;
-    run->time = a->machine.block(a->machine.self, hw, event, a->began, &c->stalled) - c->now;
+    run->time = a->machine.block(a->machine.self, hw, event, a->began, &c->stalled) - c->run.now;
     run->stamp = *c->clock;
     peet_sim_ahead_report(self); /* before observers see the block */
     goes_on(run, before);
+}
+
+void peet_sim_ahead_pause(void *self, unsigned hw)
+{
+    const struct peet_sim_ahead_context *const c = &ahead_of(self)->contexts[hw];
+    *c->clock = c->run.stamp;
 }
 
 uint64_t peet_sim_ahead_end(void *self, unsigned hw)
@@ -563,7 +569,7 @@ uint64_t peet_sim_ahead_end(void *self, unsigned hw)
     m->counted(m->self, hw, c->run.reads, c->run.writes);
     if (c->stalled) {
         m->stalled(m->self, hw, c->stalled);
-        m->env->not_ready_until(m->env, hw, c->now + c->run.time);
+        m->env->not_ready_until(m->env, hw, c->run.now + c->run.time);
     }
     return c->run.time - c->stalled;
 }
@@ -579,14 +585,9 @@ uint64_t peet_sim_ahead_undo(void *self, unsigned hw)
     run->stamp = *c->clock = run->checkpoint.stamp;
     run->reads = run->checkpoint.reads;
     run->writes = run->checkpoint.writes;
-    if (c->now + run->time >= a->began) /* nothing was right of what it did after its transaction */
+    if (c->run.now + run->time >= a->began) /* nothing was right of what it did after its transaction */
         c->cautious = CAUTIOUS_EVENTS;
-    return c->now + run->time;
-}
-
-uint64_t peet_sim_ahead_clock(void *self, unsigned hw, uint64_t time)
-{
-    return ahead_of(self)->contexts[hw].now + time;
+    return c->run.now + run->time;
 }
 
 void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_t times)

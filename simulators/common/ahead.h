@@ -72,7 +72,7 @@ struct peet_sim_ahead_context {
     struct peet_direct_run run;
     struct peet_sim_ahead *ahead;
     uint64_t *clock;
-    uint64_t now, stalled; /* when the run began; what it has waited since */
+    uint64_t stalled; /* what it has waited since the run began */
     /* for so many transactions it continues only when they are over, since others have lately taken lines meanwhile */
     unsigned cautious;
     unsigned waits; /* the next iteration does not hit, and has not been executed */
@@ -108,16 +108,16 @@ int peet_sim_ahead_block(void *self, const struct peet_block *block, const uint6
 struct peet_direct_run *peet_sim_ahead_begin(void *self, unsigned hw, uint64_t now, uint64_t until);
 struct peet_direct_run *peet_sim_ahead_ahead(void *self, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
 void peet_sim_ahead_event(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event);
+void peet_sim_ahead_pause(void *self, unsigned hw);
 uint64_t peet_sim_ahead_end(void *self, unsigned hw);
 uint64_t peet_sim_ahead_undo(void *self, unsigned hw);
-uint64_t peet_sim_ahead_clock(void *self, unsigned hw, uint64_t time);
 void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_t times);
 void peet_sim_ahead_report(void *self);
 /** The value of a struct peet_direct; @table_of: the machine's table(), which calls peet_sim_ahead_new() */
 #define PEET_SIM_AHEAD_DIRECT(table_of) \
     {PEET_DIRECT_ABI, sizeof(struct peet_direct), table_of, peet_sim_ahead_block, NULL, NULL, peet_sim_ahead_begin, \
-        peet_sim_ahead_event, peet_sim_ahead_end, peet_sim_ahead_executed, peet_sim_ahead_ahead, peet_sim_ahead_undo, \
-        peet_sim_ahead_clock, peet_sim_ahead_report}
+        peet_sim_ahead_event, peet_sim_ahead_end, peet_sim_ahead_executed, peet_sim_ahead_ahead, peet_sim_ahead_pause, \
+        peet_sim_ahead_undo, peet_sim_ahead_report}
 
 /** The slow half of peet_sim_ahead_before(). */
 void peet_sim_ahead_go_back(struct peet_sim_ahead *a, unsigned by, unsigned hw);

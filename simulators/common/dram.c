@@ -12,6 +12,10 @@ int peet_sim_dram_init(struct peet_sim_dram *d, const struct peet_sim_dram_confi
 
     memset(d, 0, sizeof *d);
     d->config = *config;
+    d->line_shift = (unsigned)__builtin_ctz(config->line_bytes);
+    d->channel_shift = (unsigned)__builtin_ctz(config->channels);
+    d->row_shift = (unsigned)__builtin_ctz(config->row_bytes / config->line_bytes);
+    d->bank_shift = (unsigned)__builtin_ctz(config->ranks * config->banks);
     d->banks = calloc(nbanks, sizeof *d->banks);
     d->buses = calloc(config->channels, sizeof *d->buses);
     for (size_t i = 0; d->buses && i < config->channels; i++)
@@ -74,11 +78,11 @@ static struct peet_sim_dram_period *open_row(const struct peet_sim_dram *d, stru
 uint64_t peet_sim_dram_access(struct peet_sim_dram *d, uint64_t address, int write, uint64_t now)
 {
     const struct peet_sim_dram_config *c = &d->config;
-    uint64_t line = address / c->line_bytes, channel = line % c->channels, in_channel = line / c->channels;
-    uint64_t lines_of_row = c->row_bytes / c->line_bytes, nbanks = (uint64_t)c->ranks * c->banks;
-    uint64_t row = in_channel / lines_of_row / nbanks, column, data, asked = now;
-    uint64_t number = (in_channel / lines_of_row ^ row) % nbanks;
-    struct peet_sim_dram_bank *bank = &d->banks[channel * nbanks + number];
+    const uint64_t line = address >> d->line_shift, channel = line & (c->channels - 1);
+    const uint64_t row_of_bank = line >> d->channel_shift >> d->row_shift, row = row_of_bank >> d->bank_shift;
+    const uint64_t number = (row_of_bank ^ row) & ((1ull << d->bank_shift) - 1);
+    struct peet_sim_dram_bank *bank = &d->banks[(channel << d->bank_shift) + number];
+    uint64_t column, data, asked = now;
     /* a row that was open for this request alone, long before what is known */
     struct peet_sim_dram_period *p, fleeting;
 

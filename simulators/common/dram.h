@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 struct peet_sim_dram_config {
-    uint32_t channels, ranks, banks;                        /* banks for each rank; powers of two */
+    uint32_t channels, ranks, banks;                        /* banks for each rank; all powers of two */
     uint32_t row_bytes;                                     /* of one bank; a power of two, a multiple of line_bytes */
     uint32_t line_bytes;                                    /* of a transfer; a power of two */
     uint32_t cas_cycles, activate_cycles, precharge_cycles; /* tCL, tRCD, tRP */
@@ -47,6 +47,8 @@ struct peet_sim_dram_stats {
 
 struct peet_sim_dram {
     struct peet_sim_dram_config config;
+    unsigned line_shift, channel_shift, row_shift,
+        bank_shift; /* of lines, channels, lines of a row, banks of a channel */
     struct peet_sim_dram_bank *banks;
     struct peet_sim_server *buses; /* per channel */
     struct peet_sim_dram_stats stats;

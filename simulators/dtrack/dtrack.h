@@ -230,6 +230,12 @@ static inline int dtrack__is_marked(const struct peet_direct_guard *c, const uin
     return c->marks && c->marks[(values[c->value] - c->marks_base) >> c->marks_shift];
 }
 
+/** A range, or a reference that may not happen. */
+static inline int dtrack__is_irregular(const struct peet_ref *ref)
+{
+    return (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) != 0;
+}
+
 /* ---- loop.c */
 /** Of @n locations, the first at @address, each @stride further: how many lie in two lines? */
 uint64_t dtrack__crossings(const struct dtrack *self, uint64_t address, int64_t stride, uint64_t n,
@@ -327,6 +333,7 @@ struct dtrack_watched {
     uint64_t since; /* caches (bits, modulo 64) that touched it since the last change of writer */
     struct dtrack_side *sides;
     uint64_t lost; /* caches (bits, modulo 64) whose sides may be `lost` */
+    uint64_t told; /* words that all sides which are `lost` have as foreign */
     uint32_t nsides, last_writer;
     uint64_t transfers, migrations;
     uint64_t true_misses, false_misses;
@@ -352,11 +359,13 @@ const uint8_t *dtrack__region(struct dtrack *self, uint64_t address, uint64_t *l
 /** The part of [*lo, *hi) round an address that has no watched line, as far as a few dozen lines, or just its line.
  * Returns: 1 if that line is watched */
 int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
-/** Is one of the lines watched? */
-int dtrack__sharing_watches(struct dtrack *self, uint64_t address, uint32_t bytes);
 /** A reference to a line that may be watched. */
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint32_t bytes, int reads, int writes);
+/** A block some of whose references may be in watched lines: they are noted, in their order, however they are divided
+ * into cells. */
+void dtrack__sharing_touch_block(struct dtrack *self, unsigned hw, const struct peet_block *block,
+    const uint64_t *values);
 /** Coherence misses that are still open are decided. */
 void dtrack__sharing_finish(struct dtrack *self);
 enum dtrack_class dtrack__class(const struct dtrack_watched *w);

@@ -132,11 +132,6 @@ struct dtrack_plan *dtrack__plan(struct dtrack *self, uint32_t id)
     return &self->plans[id];
 }
 
-static int is_irregular(const struct peet_ref *ref)
-{
-    return (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) != 0;
-}
-
 static int by_offset(const void *a, const void *b)
 {
     const struct dtrack_member *x = a, *y = b;
@@ -232,7 +227,7 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
         of[i] = UINT32_MAX;
         if (ref->kind == PEET_REF_PREFETCH)
             continue;
-        if (is_irregular(ref)) {
+        if (dtrack__is_irregular(ref)) {
             plan->nodd++;
             continue;
         }
@@ -543,20 +538,6 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
         cross(self, plan, cold, value, 1);
 }
 
-/** References that are in watched lines are noted, in their order, however they are divided into cells. */
-static void touch(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
-{
-    for (uint32_t i = 0; i < block->nrefs; i++) {
-        const struct peet_ref *ref = &block->refs[i];
-        const uint32_t bytes = ref->size_bytes ? ref->size_bytes : 1;
-
-        if (ref->kind != PEET_REF_PREFETCH && !is_irregular(ref) &&
-            dtrack__sharing_watches(self, values[ref->value], bytes))
-            dtrack__sharing_touch(self, hw, block, i, values[ref->value], bytes, ref->kind != PEET_REF_STORE,
-                ref->kind != PEET_REF_LOAD);
-    }
-}
-
 /** The objects that a block's ranges were in last: what a library copies from and to, in words and then in bytes. */
 struct memo {
     const struct dtrack_found *found[2];
@@ -609,7 +590,7 @@ static void odds(struct dtrack *self, unsigned hw, const struct peet_block_event
     struct memo memo = {{NULL}};
 
     for (uint32_t i = 0; i < event->block->nrefs; i++)
-        if (is_irregular(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
+        if (dtrack__is_irregular(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
             irregular(self, hw, event, i, &memo);
 }
 
@@ -634,7 +615,7 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
         marked |= dtrack__is_marked(&plan->watch->guards[c], event->values);
     }
     if (marked)
-        touch(self, hw, event->block, event->values);
+        dtrack__sharing_touch_block(self, hw, event->block, event->values);
     if (plan->nodd)
         odds(self, hw, event);
     if (plan->executions == plan->next)
@@ -664,7 +645,7 @@ int dtrack__moved(struct dtrack *self, const struct peet_block *block, const str
 void dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
 {
     if (!self->failed)
-        touch(self, hw, block, values);
+        dtrack__sharing_touch_block(self, hw, block, values);
 }
 
 /** So many executions with this value were booked, or will be, to where the cell is now; they are taken back from where

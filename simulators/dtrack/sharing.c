@@ -21,7 +21,7 @@ struct line {
     struct dtrack_watched *watched; /* NULL: it is not */
 };
 
-enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff, DENSE_MOST = 16, HOST_LINE = 64 };
+enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff, DENSE_MOST = 16, HOST_LINE = 64, RECENT = 1024 };
 _Static_assert(sizeof(struct dtrack_side) == HOST_LINE, "a side is one line of the host's memory");
 
 /** A region of memory. */
@@ -29,8 +29,17 @@ struct region {
     uint8_t *marks;
 };
 
+/** Where a line's record is, if it is watched: once a line is watched, it remains so. */
+struct recent {
+    uint64_t line; /* its number */
+    struct dtrack_watched *watched;
+};
+
 struct dtrack_sharing {
     struct peet_sim_linemap lines, regions;
+    struct recent recent[RECENT]; /* by the lowest bits of their numbers */
+    uint64_t last_region;         /* the number of the region that was asked for last, and its marks */
+    const uint8_t *last_marks;    /* NULL: it has none yet, or none was asked for */
     struct dtrack_watched **watched;
     uint32_t nwatched, room;
     uint32_t caches_by; /* hardware contexts for each nearest cache */
@@ -106,15 +115,12 @@ static struct line *line_at(struct dtrack *self, uint64_t address)
 }
 
 /** The words of a line that a reference touches. */
-static uint64_t words_of(const struct dtrack *self, uint64_t address, uint32_t bytes)
+static inline uint64_t words_of(const struct dtrack *self, uint64_t address, uint32_t bytes)
 {
-    const uint64_t offset = address & (self->line_bytes - 1);
-    const uint64_t last = offset + (bytes ? bytes : 1) - 1;
-    const unsigned from = (unsigned)(offset >> self->sharing->word_shift);
-    const unsigned to =
-        (unsigned)((last < self->line_bytes ? last : self->line_bytes - 1) >> self->sharing->word_shift);
+    const unsigned shift = self->sharing->word_shift;
+    const uint64_t mask = self->line_bytes - 1, offset = address & mask, last = offset + (bytes ? bytes : 1) - 1;
 
-    return (to - from == 63 ? ~0ull : (1ull << (to - from + 1)) - 1) << from;
+    return (2ull << ((last < mask ? last : mask) >> shift)) - (1ull << (offset >> shift));
 }
 
 /* --------------------------------------------------------------------------------------- watched lines */
@@ -265,7 +271,7 @@ void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writ
         return;
     decide(self, w, side);
     if (!side->lost) /* the same line may leave several levels */
-        side->foreign = 0;
+        side->foreign = w->told = 0;
     side->lost = 1;
     w->lost |= bit_of(side);
     side->touched = side->written = 0;
@@ -370,8 +376,8 @@ static int more_sites(struct dtrack_side *side)
 }
 
 /** Where in the source was it?  The first places of each cache are kept. */
-static void note_site(struct dtrack *self, const struct dtrack_watched *w, struct dtrack_side *side,
-    const struct peet_block *block, uint32_t ref, uint64_t words, int write)
+static __attribute__((noinline)) void note_site(struct dtrack *self, const struct dtrack_watched *w,
+    struct dtrack_side *side, const struct peet_block *block, uint32_t ref, uint64_t words, int write)
 {
     const uint16_t first = (uint16_t)__builtin_ctzll(words), last = (uint16_t)(63 - __builtin_clzll(words));
     const struct peet_insn *insn = block->insns ? &block->insns[block->refs[ref].insn] : NULL;
@@ -421,6 +427,7 @@ static void note_site(struct dtrack *self, const struct dtrack_watched *w, struc
 static void write_foreign(struct dtrack_watched *w, const struct dtrack_side *side, uint64_t words)
 {
     w->lost = 0;
+    w->told |= words;
     for (uint32_t i = 0; i < w->nsides; i++) {
         if (!w->sides[i].lost)
             continue;
@@ -448,10 +455,10 @@ static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t w
     w->since |= bit;
 }
 
-static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block,
-    uint32_t ref, uint64_t words, int reads, int writes)
+static inline void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t cache,
+    const struct peet_block *block, uint32_t ref, uint64_t words, int reads, int writes)
 {
-    struct dtrack_side *side = side_of(self, w, cache);
+    struct dtrack_side *const side = side_of(self, w, cache);
 
     if (!side)
         return;
@@ -470,16 +477,65 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
         wrote(w, side, words);
 }
 
-int dtrack__sharing_watches(struct dtrack *self, uint64_t address, uint32_t bytes)
+/** The line's record, or NULL: it is not watched. */
+static inline struct dtrack_watched *watched_at(struct dtrack *self, uint64_t address)
 {
-    const struct region *region = peet_sim_linemap_get(&self->sharing->regions, address >> DTRACK_REGION_BITS);
+    const uint64_t number = address >> self->line_shift;
+    struct recent *const r = &self->sharing->recent[number % RECENT];
+    const struct line *line;
+
+    if (r->line == number && r->watched)
+        return r->watched;
+    line = line_at(self, address);
+    if (!line || !line->watched)
+        return NULL;
+    *r = (struct recent){number, line->watched};
+    return line->watched;
+}
+
+/** The marks of the region that the address is in, or NULL: it has none. */
+static inline const uint8_t *marks_at(struct dtrack *self, uint64_t address)
+{
+    struct dtrack_sharing *const s = self->sharing;
+    const uint64_t number = address >> DTRACK_REGION_BITS;
+
+    if (s->last_region != number || !s->last_marks) {
+        const struct region *const region = peet_sim_linemap_get(&s->regions, number);
+
+        s->last_region = number;
+        s->last_marks = region ? region->marks : NULL;
+    }
+    return s->last_marks;
+}
+
+/** Is one of the lines watched, of which these are the marks of the region? */
+static inline int watches(const struct dtrack *self, const uint8_t *marks, uint64_t address, uint32_t bytes)
+{
     const uint64_t at = address & ((1ull << DTRACK_REGION_BITS) - 1);
 
-    if (!region || !region->marks)
+    if (!marks)
         return 0;
     return bytes > self->line_bytes ||
-        (region->marks[at >> self->line_shift] | region->marks[(at + bytes - 1) >> self->line_shift]) &
-        DTRACK_MARK_WATCHED;
+        (marks[at >> self->line_shift] | marks[(at + bytes - 1) >> self->line_shift]) & DTRACK_MARK_WATCHED;
+}
+
+/** The cache has referenced all these words in this way before, the last time since it got the line, and nobody needs to
+ * be told of what it writes: the reference changes nothing but `since`. */
+static inline int is_quiet(const struct dtrack_watched *w, const struct dtrack_side *side, uint64_t words, int reads,
+    int writes)
+{
+    uint64_t known = side->touched;
+
+    known &= reads ? side->reads : ~0ull;
+    known &= writes ? side->writes & side->written : ~0ull;
+    if (words & ~known || (words & side->news && !side->essential))
+        return 0;
+    return !writes || (w->last_writer == side->cache && (!w->lost || !(words & ~w->told)));
+}
+
+static inline uint32_t cache_of(const struct dtrack *self, unsigned hw)
+{
+    return self->sharing->caches_by == 1 ? hw : hw / self->sharing->caches_by;
 }
 
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,
@@ -489,12 +545,49 @@ void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_b
         const uint64_t at = address + done;
         const uint32_t room = self->line_bytes - (uint32_t)(at & (self->line_bytes - 1)),
                        part = bytes - done < room ? bytes - done : room;
-        const struct line *line = line_at(self, at);
+        struct dtrack_watched *const w = watched_at(self, at);
 
-        if (line && line->watched)
-            touch_line(self, line->watched, hw / self->sharing->caches_by, block, ref, words_of(self, at, part), reads,
-                writes);
+        if (w)
+            touch_line(self, w, cache_of(self, hw), block, ref, words_of(self, at, part), reads, writes);
         done += part;
+    }
+}
+
+/* One reference of a block, in one line, which may be watched. */
+static inline void touch_within(struct dtrack *self, uint32_t cache, const struct peet_block *block, uint32_t i,
+    uint64_t address, uint32_t bytes)
+{
+    const uint8_t kind = block->refs[i].kind;
+    const int reads = kind != PEET_REF_STORE, writes = kind != PEET_REF_LOAD;
+    struct dtrack_watched *const w = watched_at(self, address);
+    const uint64_t words = words_of(self, address, bytes);
+
+    if (!w)
+        return;
+    if (self->sharing->dense && is_quiet(w, &dense_sides(w)[cache], words, reads, writes))
+        w->since |= bit_of(&dense_sides(w)[cache]);
+    else
+        touch_line(self, w, cache, block, i, words, reads, writes);
+}
+
+void dtrack__sharing_touch_block(struct dtrack *self, unsigned hw, const struct peet_block *block,
+    const uint64_t *values)
+{
+    const uint32_t cache = cache_of(self, hw);
+
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *const ref = &block->refs[i];
+        const uint64_t address = values[ref->value];
+        const uint32_t bytes = ref->size_bytes ? ref->size_bytes : 1;
+
+        if (ref->kind == PEET_REF_PREFETCH || dtrack__is_irregular(ref) ||
+            !watches(self, marks_at(self, address), address, bytes))
+            continue;
+        if ((address & (self->line_bytes - 1)) + bytes <= self->line_bytes)
+            touch_within(self, cache, block, i, address, bytes);
+        else
+            dtrack__sharing_touch(self, hw, block, i, address, bytes, ref->kind != PEET_REF_STORE,
+                ref->kind != PEET_REF_LOAD);
     }
 }
 

@@ -16,7 +16,6 @@ struct ideal {
     unsigned nhw;
     struct {
         struct peet_direct_run run;
-        uint64_t now; /* when it began */
     } hw[];
 };
 
@@ -141,7 +140,7 @@ static struct peet_direct_run *direct_ahead(void *arg, unsigned hw, uint64_t now
     struct ideal *self = arg;
     struct peet_direct_run *run = &self->hw[hw].run;
 
-    self->hw[hw].now = now;
+    run->now = now;
     run->time = 0;
     run->until = since(now, until);
     run->limit = since(now, limit);
@@ -168,12 +167,7 @@ static uint64_t direct_undo(void *arg, unsigned hw)
 {
     struct ideal *self = arg;
 
-    return self->hw[hw].now + self->hw[hw].run.checkpoint.time;
-}
-
-static uint64_t direct_clock(void *self, unsigned hw, uint64_t time)
-{
-    return ((struct ideal *)self)->hw[hw].now + time;
+    return self->hw[hw].run.now + self->hw[hw].run.checkpoint.time;
 }
 
 static const struct peet_direct direct = {
@@ -186,7 +180,6 @@ static const struct peet_direct direct = {
     .end = direct_end,
     .ahead = direct_ahead,
     .undo = direct_undo,
-    .clock = direct_clock,
 };
 
 const struct peet_module peet_module = {

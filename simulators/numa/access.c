@@ -38,7 +38,7 @@ static inline uint64_t touch(struct numa *n, struct numa_processor *p, uint64_t 
             peet__numa_set(n, p, slot, row->next);
         peet_sim_tags_touch(t, slot);
     } else {
-        stall = peet__numa_miss(n, p, line, op, now) - now;
+        stall = peet__numa_miss(n, p, line, op, slot, now) - now;
     }
     if (n->check && !n->dead)
         peet__numa_check_reference(n, p, line, op == PEET_SIM_STORE);

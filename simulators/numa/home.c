@@ -8,8 +8,6 @@
  */
 #include "numa.h"
 
-enum { CONTROL_BYTES = 8 };
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -68,10 +66,10 @@ static uint64_t invalidate(struct numa *n, struct numa_line *l, uint64_t line, u
     const struct numa_processor *by, int by_write, uint64_t now)
 {
     struct numa_processor *holder = &n->processors[number];
-    const uint64_t told = peet__numa_send(n, home, holder->node, CONTROL_BYTES, now) + n->probe_cycles;
+    const uint64_t told = peet__numa_send(n, home, holder->node, NUMA_CONTROL, now) + n->probe_cycles;
     n->nodes[home].invalidations++;
     drop(n, l, line, holder, by, by_write, told);
-    return peet__numa_send(n, holder->node, by->node, CONTROL_BYTES, told);
+    return peet__numa_send(n, holder->node, by->node, NUMA_CONTROL, told);
 }
 
 static uint64_t invalidate_all(struct numa *n, struct numa_line *l, uint64_t line, uint32_t home,
@@ -113,15 +111,15 @@ static uint64_t forward(struct numa *n, struct numa_line *l, uint64_t line, uint
     if (!row->can_be)
         peet__numa_violated(n, line, "a request was forwarded to a cache that cannot be the owner");
     n->nodes[home].forwards++;
-    told = peet__numa_send(n, home, owner->node, CONTROL_BYTES, now) + n->probe_cycles;
-    data = peet__numa_send(n, owner->node, p->node, CONTROL_BYTES + n->line_bytes, told);
+    told = peet__numa_send(n, home, owner->node, NUMA_CONTROL, now) + n->probe_cycles;
+    data = peet__numa_send(n, owner->node, p->node, NUMA_DATA, told);
     if (n->check) {
         peet__numa_check_fill(n, p, slot, line, owner, at);
         if (row->to_memory)
             peet__numa_check_memory_takes(n, owner, at, line);
     }
     if (row->to_memory)
-        peet__numa_memory(n, home, line, 1, peet__numa_send(n, owner->node, home, CONTROL_BYTES + n->line_bytes, told));
+        peet__numa_memory(n, home, line, 1, peet__numa_send(n, owner->node, home, NUMA_DATA, told));
     *state = row->home;
     if (row->next == PEET_SIM_COPY_I) {
         drop(n, l, line, owner, p, 1, told);
@@ -178,11 +176,12 @@ static void count_answer(struct numa *n, struct numa_processor *p, uint32_t home
 }
 
 /* A request for a line that stands, or will stand, in a slot.  Returns: when it is served; a replacement's: now */
-static uint64_t request(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_request what,
-    uint64_t slot, uint64_t now, uint32_t *out_supplier)
+static uint64_t request(struct numa *n, struct numa_processor *p, struct numa_line *l, uint64_t line,
+    enum peet_sim_dir_request what, uint64_t slot, uint64_t now, uint32_t *out_supplier)
 {
-    struct numa_line *l = peet__numa_line(n, line);
-    const uint32_t home = peet__numa_node_of(n, line, p->node);
+    if (!l->home)
+        l->home = peet__numa_node_of(n, line, p->node) + 1;
+    const uint32_t home = l->home - 1;
     if (n->dead)
         return now;
     const struct peet_sim_home_row *row = &n->protocol->home[l->state][what];
@@ -196,7 +195,7 @@ static uint64_t request(struct numa *n, struct numa_processor *p, uint64_t line,
         peet__numa_violated(n, line, "the home cannot get this request in its state");
         return now;
     }
-    uint64_t at_home = peet__numa_send(n, p->node, home, CONTROL_BYTES + (row->to_memory ? n->line_bytes : 0), now);
+    uint64_t at_home = peet__numa_send(n, p->node, home, row->to_memory ? NUMA_DATA : NUMA_CONTROL, now);
     at_home = peet_sim_server_request(&n->nodes[home].controller, at_home, n->home_cycles) + n->home_cycles;
     if (row->note == PEET_SIM_NOTE_GONE) {
         if (row->to_memory) {
@@ -215,10 +214,9 @@ static uint64_t request(struct numa *n, struct numa_processor *p, uint64_t line,
     } else if (row->from_memory) {
         if (n->check)
             peet__numa_check_fill(n, p, slot, line, NULL, 0);
-        done = peet__numa_send(n, home, p->node, CONTROL_BYTES + n->line_bytes,
-            peet__numa_memory(n, home, line, 0, at_home));
+        done = peet__numa_send(n, home, p->node, NUMA_DATA, peet__numa_memory(n, home, line, 0, at_home));
     } else {
-        done = peet__numa_send(n, home, p->node, CONTROL_BYTES, at_home);
+        done = peet__numa_send(n, home, p->node, NUMA_CONTROL, at_home);
     }
     if (row->invalidate)
         done = later(done,
@@ -233,6 +231,7 @@ static uint64_t make_room(struct numa *n, struct numa_processor *p, uint64_t lin
 {
     const uint64_t slot = peet_sim_tags_victim(&p->cache, line);
     const uint8_t state = p->cache.states[slot];
+    const uint64_t replaced = p->cache.numbers[slot];
     uint32_t nobody;
     if (state == PEET_SIM_COPY_I)
         return slot;
@@ -241,8 +240,8 @@ static uint64_t make_room(struct numa *n, struct numa_processor *p, uint64_t lin
     n->used.cache[state][PEET_SIM_REPLACE]++;
     *(dirty ? &p->stats.replaced_dirty : &p->stats.replaced_clean) += 1;
     if (n->watched)
-        peet__numa_report_removed(n, p, p->cache.numbers[slot], p, dirty, now);
-    request(n, p, p->cache.numbers[slot], (enum peet_sim_dir_request)row->request, slot, now, &nobody);
+        peet__numa_report_removed(n, p, replaced, p, dirty, now);
+    request(n, p, peet__numa_line(n, replaced), replaced, (enum peet_sim_dir_request)row->request, slot, now, &nobody);
     peet__numa_set(n, p, slot, PEET_SIM_COPY_I);
     return slot;
 }
@@ -256,9 +255,10 @@ static enum numa_kind kind_of(const struct numa *n, struct numa_line *l, const s
     return has(lost(n, l), p->number) ? KIND_INVALIDATED : KIND_REPLACED;
 }
 
-uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op, uint64_t now)
+uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op,
+    uint64_t slot, uint64_t now)
 {
-    uint64_t slot = peet_sim_tags_find(&p->cache, line), done;
+    uint64_t done;
     const uint8_t state = slot == PEET_SIM_NO_SLOT ? PEET_SIM_COPY_I : p->cache.states[slot];
     const struct peet_sim_cache_row *row = &n->protocol->cache[state][op];
     struct numa_line *l = peet__numa_line(n, line);
@@ -277,7 +277,7 @@ uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line
         slot = make_room(n, p, line, now);
     const enum peet_sim_dir_request what = (enum peet_sim_dir_request)row->request;
     const uint8_t home_state = l->state;
-    done = request(n, p, line, what, slot, now, &supplier);
+    done = request(n, p, l, line, what, slot, now, &supplier);
     if (n->dead)
         return now;
     const uint8_t copy = n->protocol->home[home_state][what].copy;

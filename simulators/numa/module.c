@@ -3,7 +3,7 @@
 #include "numa.h"
 #include <stdlib.h>
 
-enum { HINTS_LEAST = 64, HINTS_MOST = 1 << 16 };
+enum { HINTS_LEAST = 64, HINTS_MOST = 1 << 16, CONTROL_BYTES = 8 };
 
 enum param {
     PARAM_NODES,
@@ -195,6 +195,10 @@ static void *create(const struct peet_env *env, const union peet_value *v)
     n->probe_cycles = (uint32_t)v[PARAM_PROBE].u64;
     n->local_cycles = (uint32_t)v[PARAM_LOCAL].u64;
     n->link_bytes = (uint32_t)v[PARAM_LINK].u64;
+    n->bytes[NUMA_CONTROL] = CONTROL_BYTES;
+    n->bytes[NUMA_DATA] = CONTROL_BYTES + n->line_bytes;
+    for (unsigned what = 0; what < NUMA_MESSAGES; what++)
+        n->flits[what] = (n->bytes[what] + n->link_bytes - 1) / n->link_bytes;
     n->memory_cycles = (uint32_t)v[PARAM_MEMORY_CYCLES].u64;
     n->flat = v[PARAM_MEMORY].u64 == 1;
     n->check = v[PARAM_CHECK].u64 != 0;

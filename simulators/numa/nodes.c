@@ -128,20 +128,6 @@ uint32_t peet__numa_node_of(struct numa *n, uint64_t line, uint32_t node)
     return *where - 1;
 }
 
-uint64_t peet__numa_send(struct numa *n, uint32_t from, uint32_t to, uint32_t bytes, uint64_t now)
-{
-    const uint32_t flits = (bytes + n->link_bytes - 1) / n->link_bytes;
-    n->messages++;
-    n->message_bytes += bytes;
-    if (from == to)
-        return now + n->local_cycles;
-    n->remote_messages++;
-    n->remote_bytes += bytes;
-    if (n->wires != WIRES_TABLE)
-        return peet_sim_network_send(&n->network, from, to, bytes, now);
-    return peet_sim_server_request(&n->nodes[from].port, now, flits) + flits + n->delay[from * n->nnodes + to];
-}
-
 uint64_t peet__numa_memory(struct numa *n, uint32_t node, uint64_t line, int write, uint64_t now)
 {
     if (n->flat) {

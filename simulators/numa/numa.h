@@ -34,12 +34,15 @@ enum numa_cost { COST_SCHEMA, COST_UNIT, COST_INSTRUCTIONS };
 /** Why a processor missed. */
 enum numa_kind { KIND_COLD, KIND_REPLACED, KIND_INVALIDATED, KIND_UPGRADE, KINDS };
 
+/** What a message carries: a command and an address, or a line as well. */
+enum numa_message { NUMA_CONTROL, NUMA_DATA, NUMA_MESSAGES };
+
 /** A line at its home; in a linemap.  Sets follow: sharers, who ever had it, who lost it to another's write. */
 struct numa_line {
     uint8_t state;   /* enum peet_sim_home */
     uint8_t touched; /* somebody had it */
     uint16_t owner;  /* a processor, or NUMA_NO_OWNER if state is not OWNED or EXCLUSIVE */
-    uint32_t unused;
+    uint32_t home;   /* the node + 1; 0: nobody has asked for the line */
     uint64_t sets[];
 };
 
@@ -83,6 +86,7 @@ struct numa {
     enum numa_wires wires;
     enum numa_cost cost;
     uint32_t hit_cycles, home_cycles, probe_cycles, local_cycles, link_bytes, memory_cycles;
+    uint32_t bytes[NUMA_MESSAGES], flits[NUMA_MESSAGES]; /* of a message */
     int flat, check, dead, watched, perfect;
     uint32_t hints_mask;
     uint8_t rights[PEET_SIM_COPIES]; /* by state: PEET_SIM_MAY_READ, PEET_SIM_MAY_WRITE */
@@ -92,7 +96,7 @@ struct numa {
     struct numa_node *nodes;
     struct peet_sim_network network;
     struct peet_sim_linemap lines, pages, versions; /* pages: node + 1 of each page; versions: for check */
-    uint64_t messages, message_bytes, remote_messages, remote_bytes, transactions[PEET_SIM_DIR_REQUESTS];
+    uint64_t messages[NUMA_MESSAGES], remote_messages[NUMA_MESSAGES], transactions[PEET_SIM_DIR_REQUESTS];
     struct numa_site site;
     uint32_t nreports;
     struct peet_memory_event reports[NUMA_REPORTS]; /* for observers; they do not know of them yet */
@@ -114,14 +118,25 @@ void peet__numa_nodes_fini(struct numa *n);
 /** peet__numa_node_of() - where a line is; @node: who touches it, if nobody has */
 uint32_t peet__numa_node_of(struct numa *n, uint64_t line, uint32_t node);
 /** peet__numa_send() - a message.  Returns: when it has arrived */
-uint64_t peet__numa_send(struct numa *n, uint32_t from, uint32_t to, uint32_t bytes, uint64_t now);
+static inline uint64_t peet__numa_send(struct numa *n, uint32_t from, uint32_t to, enum numa_message what, uint64_t now)
+{
+    n->messages[what]++;
+    if (from == to)
+        return now + n->local_cycles;
+    n->remote_messages[what]++;
+    if (n->wires != WIRES_TABLE)
+        return peet_sim_network_send(&n->network, from, to, n->bytes[what], now);
+    return peet_sim_server_request(&n->nodes[from].port, now, n->flits[what]) + n->flits[what] +
+        n->delay[from * n->nnodes + to];
+}
 /** peet__numa_memory() - one line of a node's memory.  Returns: when it is read or written */
 uint64_t peet__numa_memory(struct numa *n, uint32_t node, uint64_t line, int write, uint64_t now);
 
 /* home.c */
-/** peet__numa_miss() - a reference that is no hit.  Returns: when it is served */
+/** peet__numa_miss() - a reference that is no hit; @slot: of the line's copy, or PEET_SIM_NO_SLOT.  Returns: when it is
+ * served */
 uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op,
-    uint64_t now);
+    uint64_t slot, uint64_t now);
 struct numa_line *peet__numa_line(struct numa *n, uint64_t line);
 /** peet__numa_set() - the copy in a slot of a processor's cache has this state now; PEET_SIM_COPY_I: it is gone */
 static inline void peet__numa_set(const struct numa *n, struct numa_processor *p, uint64_t slot, uint8_t state)

@@ -145,6 +145,16 @@ static void nodes(const struct numa *n, const struct peet_env *env, struct peet_
     }
 }
 
+static uint64_t all(const uint64_t *messages)
+{
+    return messages[NUMA_CONTROL] + messages[NUMA_DATA];
+}
+
+static uint64_t bytes_of(const struct numa *n, const uint64_t *messages)
+{
+    return messages[NUMA_CONTROL] * n->bytes[NUMA_CONTROL] + messages[NUMA_DATA] * n->bytes[NUMA_DATA];
+}
+
 void peet__numa_stats(struct numa *n, const struct peet_env *env, struct peet_stats *node)
 {
     static const char *const requests[PEET_SIM_DIR_REQUESTS] = {
@@ -156,10 +166,10 @@ void peet__numa_stats(struct numa *n, const struct peet_env *env, struct peet_st
     for (unsigned r = 0; r < PEET_SIM_DIR_REQUESTS; r++)
         env->stats_u64(env, transactions, requests[r], n->transactions[r]);
     network = env->stats_object(env, node, "network");
-    env->stats_u64(env, network, "messages", n->messages);
-    env->stats_u64(env, network, "message_bytes", n->message_bytes);
-    env->stats_u64(env, network, "messages_between_nodes", n->remote_messages);
-    env->stats_u64(env, network, "message_bytes_between_nodes", n->remote_bytes);
+    env->stats_u64(env, network, "messages", all(n->messages));
+    env->stats_u64(env, network, "message_bytes", bytes_of(n, n->messages));
+    env->stats_u64(env, network, "messages_between_nodes", all(n->remote_messages));
+    env->stats_u64(env, network, "message_bytes_between_nodes", bytes_of(n, n->remote_messages));
     if (n->wires != WIRES_TABLE) {
         env->stats_u64(env, network, "hops", n->network.hops);
         env->stats_u64(env, network, "waited_cycles", n->network.waited_cycles);

@@ -29,7 +29,7 @@ struct peet_block_event;
 struct peet_direct_run;
 struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 7
+#define PEET_DIRECT_ABI 8
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -170,6 +170,7 @@ struct peet_direct_use {
 struct peet_direct_run {
     uint64_t time;  /* since the run began, in the machine's unit */
     uint64_t limit; /* no block begins at this time or later */
+    uint64_t now;   /* the hardware context's clock in cycles at time 0 */
     uint64_t stamp;
     const uint32_t *hints;
     const uint64_t *keys;
@@ -204,7 +205,7 @@ struct peet_direct_run {
     const void *const *blocks;
     const void *sync;
     int64_t last, tail;
-    uint64_t instructions, turns;
+    uint64_t instructions, turns, rest; /* rest: iterations of the loop under way that are left */
     uint64_t found[PEET_DIRECT_LOOKS], second[PEET_DIRECT_LOOKS], lasts[PEET_DIRECT_LOOKS], other;
     uint32_t context;
     int64_t tail_here;                        /* other(): the block comes as a tail; -1: it does not */
@@ -214,7 +215,6 @@ struct peet_direct_run {
     uint64_t *values; /* of the block for which an observer or the machine is asked */
     void *decoder;
     struct peet_direct_sums *alone; /* of the observer that has shown_alone(), if that is called; NULL: it is not */
-    uint64_t clock;                 /* at time 0, in cycles; if `alone` is set */
 };
 
 struct peet_direct {
@@ -247,13 +247,12 @@ struct peet_direct {
      * which the next one is due.
      *  @until: run->until, when another one is due.  @limit: no block begins at this time or later */
     struct peet_direct_run *(*ahead)(void *self, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
+    /** pause() - a run of ahead() has come to its limit.  It will go on with another `until` and `limit`, or end() is
+     * called; until then the machine may add to run->now what the hardware context has to wait longer */
+    void (*pause)(void *self, unsigned hw);
     /** undo() - undoes all that the hardware context did since its checkpoint, which was nothing but hits.
      * Returns: its clock at the checkpoint */
     uint64_t (*undo)(void *self, unsigned hw);
-    /** clock() - May be NULL: then machine code counts nothing for observers (struct peet_direct_counted).
-     *  Returns: the hardware context's clock in cycles at @time of the run: the clock when the run began, plus
-     * @time >> table.clock_shift */
-    uint64_t (*clock)(void *self, unsigned hw, uint64_t time);
     /** report() - sends the memory reports that the machine holds back.  May be NULL if table.unreported is */
     void (*report)(void *self);
 };

@@ -72,7 +72,7 @@ static void test_check(void)
     fclose(fopen("empty", "w"));
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct peet_error error = {0};
-        CU_ASSERT(peet_cli_program_check(wrong[i], &config, &error) < 0);
+        CU_ASSERT(peet_cli_program_check(wrong[i], &config, NULL, &error) < 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, wrong[i]));
     }
     unlink("empty");
