@@ -121,7 +121,7 @@ measure() {
 cpu_seconds() {
     local i
     for ((i = 0; i < reps; i++)); do
-        "$work/peet-time" -o "$work/out" -e "$work/err" "$@" </dev/null || { cat "$work/err" >&2; return 1; }
+        "$work/peet-time" -o "$work/out" -e "$work/said" "$@" </dev/null || { cat "$work/said" >&2; return 1; }
     done | awk '{ t = $1 + $2 } NR == 1 || t < least { least = t } END { print least }'
 }
 
