@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
 done
 known $(listed "$here/programs/programs.list")
 begin
-perf stat -x, -e instructions:u true 2>&1 | grep -q '^[0-9]' && counts=yes || counts=no
+grep -q '^[0-9]' < <(perf stat -x, -e instructions:u true 2>&1) && counts=yes || counts=no
 
 # user seconds and instructions of a command, as two words
 cost() {

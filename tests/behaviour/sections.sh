@@ -17,7 +17,7 @@ C
 sections="-ffunction-sections -fdata-sections"
 "$PEETCC" -O2 $sections -o all prog.c || fail "peetcc $sections"
 "$PEETCC" -O2 $sections -Wl,--gc-sections -o collected prog.c || fail "peetcc --gc-sections"
-nm collected | grep -q unused_one && fail "--gc-sections kept an unused function"
+grep -q unused_one < <(nm collected) && fail "--gc-sections kept an unused function"
 "$PEET" schema all >listed || fail "peet schema"
 grep -q 'function unused_one' listed || fail "the schema lacks a function: $(grep '^function' listed)"
 "$PEET" schema collected >listed || fail "peet schema of the collected program"

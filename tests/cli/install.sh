@@ -53,7 +53,7 @@ for example in module/minimal.c scheduling/fair.c toolkit/third.c toolkit/confli
 done
 must "$PEET_PLAIN_CXX" -std=c++20 -shared -fPIC -O2 -I"$prefix/include" -o conflicts.so "$prefix/share/doc/peet/examples/toolkit/conflicts.cc" \
     -L"$prefix/lib" -lpeet-toolkit
-must "$peet" sims ./conflicts.so | grep -q '^  size ' || fail "a module of the installed examples"
+grep -q '^  size ' < <(must "$peet" sims ./conflicts.so) || fail "a module of the installed examples"
 
 # completes LINE: what bash offers for its last word
 completes() {
@@ -83,7 +83,7 @@ while read -r file; do
     *ELF* | *'ar archive'*)
         objcopy --strip-debug "$file" stripped || fail "objcopy $file"
         grep -q -a -F -e "$build" stripped && fail "$file refers to $build"
-        readelf -d "$file" | grep -E 'RUNPATH|RPATH' | grep -q -F -e "$build" && fail "run path of $file"
+        grep -q -F -e "$build" < <(readelf -d "$file" | grep -E 'RUNPATH|RPATH') && fail "run path of $file"
         ;;
     *) grep -q -F -e "$build" -e "$PEET_SOURCE" "$file" && fail "$file refers to the tree" ;;
     esac
@@ -93,7 +93,7 @@ done < <(find "$prefix" -type f)
 unset PEET_PREFIX
 [ "$("$peetcc" --peet-prefix)" = "$prefix" ] || fail "--peet-prefix"
 must "$peetcc" -O2 -g -o sum sum.c
-readelf -d sum | grep RUNPATH | grep -q -F -e "$build" && fail "the program's run path"
+grep -q -F -e "$build" < <(readelf -d sum | grep RUNPATH) && fail "the program's run path"
 [ "$(./sum 40)" = "$("$PEET_PLAIN_CC" -O2 -o plain sum.c && ./plain 40)" ] || fail "the program by itself"
 must "$peet" run -q -n 2 --machine bus --observe counts -d out -- ./sum 40 >got
 [ "$(cat got)" = "$(./plain 40)" ] || fail "the program's output"

@@ -60,8 +60,8 @@ must ./conftest
 "$CC" -o conftest conftest.c -lno_such_library 2>/dev/null && fail "a missing library was found"
 
 # libtool asks what kind of linker it is, and for a shared library in steps.
-"$CC" -Wl,--version 2>/dev/null | grep -q 'GNU\|LLD' || fail "-Wl,--version"
-"$CC" -print-prog-name=ld | grep -q ld || fail "-print-prog-name"
+grep -q 'GNU\|LLD' < <("$CC" -Wl,--version 2>/dev/null) || fail "-Wl,--version"
+grep -q ld < <("$CC" -print-prog-name=ld) || fail "-print-prog-name"
 printf 'int f(void);\nint f(void) { return 5; }\n' >f.c
 printf 'int f(void);\nint main(void) { return f() - 5; }\n' >main.c
 mkdir .libs

@@ -17,7 +17,7 @@ for question in -dumpmachine -dumpversion -print-search-dirs -print-prog-name=ld
 done
 must "$peetcc" -fsyntax-only -Werror sum.c
 "$peetcc" --version >version.txt || fail "--version"
-head -n 1 version.txt | grep -q 'clang version' || fail "the first line of --version is not clang's"
+grep -q 'clang version' <<<"$(head -n 1 version.txt)" || fail "the first line of --version is not clang's"
 grep -q '^peetcc ' version.txt || fail "--version does not name peetcc"
 [ "$("$peetcc" --peet-prefix)" = "$PEET_PREFIX" ] || fail "--peet-prefix"
 
@@ -38,7 +38,7 @@ must "$peetcc" -Werror -c -o sum_s.o sum.s
 must "$peetcc" -O2 -Werror -MD -MF sum.dep -c -o sum.o sum.c
 grep -q 'sum\.o: sum\.c' sum.dep || fail "dependency file"
 for object in sum.o sum_s.o; do
-    readelf -SW $object | grep -q '\.peet\.schema' || fail "$object carries no schema"
+    grep -q '\.peet\.schema' < <(readelf -SW $object) || fail "$object carries no schema"
     must "$peetcc" -o sum $object
     ./sum 500 >got && same expected got "$object"
 done

@@ -21,7 +21,7 @@ END
 must make -s -C make CC="$peetcc" CXX="$peetcxx"
 make/sum 77 >got && same expected got "make"
 [ "$(make/print)" = 3 ] || fail "make: print"
-readelf -SW make/sum | grep -q '\.peet\.schema' || fail "make/sum carries no schema"
+grep -q '\.peet\.schema' < <(readelf -SW make/sum) || fail "make/sum carries no schema"
 
 # CMake.
 mkdir cmake && cp sum.c three.c print.cc cmake/

@@ -19,7 +19,7 @@ must "$peet" run -q -d reused -- ./sum >/dev/null
 
 # One observer given twice: parameters add up; contradictions are refused, and nothing vanishes.
 must "$peet" run -q -o dtrack,top=7 -o dtrack,lines=3 -d twice -- ./sum >/dev/null
-"$json_get" -r twice/stats.json config.observers parameters.top parameters.lines | grep -q '^7.3$' || fail "parameters of two -o dtrack"
+grep -q '^7.3$' < <("$json_get" -r twice/stats.json config.observers parameters.top parameters.lines) || fail "parameters of two -o dtrack"
 refuses 2 'top=5 was given before' "$peet" run -q -o dtrack,top=5 -o dtrack,top=9 -d twice -- ./sum
 must "$peet" run -q -o dtrack,top=5 -o dtrack,top=5 -d twice -- ./sum >/dev/null
 echo 'observers = ( { module = "dtrack"; parameters = { top = 5; }; } );' >file.cfg
@@ -191,7 +191,7 @@ END
     script -qec "stty cols 80; '$peet' run -d tty.out -- ./tells" second.tty >/dev/null </dev/null
     tr '\r' '\n' <first.tty | grep -a -q 'to go' && fail "a first run says how long it takes"
     tr '\r' '\n' <second.tty | grep -a -q 'peet: [0-9]* %, about [0-9]* s to go; ' || fail "a second run does not say how long it takes"
-    for expected in tty.out "$(sed -n 's/^  "instructions": \([0-9]*\),*$/\1/p' tty.out/stats.json | head -1)" 1T; do
+    for expected in tty.out "$(sed -n 's/^  "instructions": \([0-9]*\),*$/\1/p' tty.out/stats.json | sed -n 1p)" 1T; do
         rm -rf fresh.out
         script -qec "stty cols 80; '$peet' run --expect $expected -d fresh.out -- ./tells" third.tty >/dev/null </dev/null
         tr '\r' '\n' <third.tty | grep -a -q 'peet: [0-9]* %, about [0-9]* s to go; ' && shown=1 || shown=0

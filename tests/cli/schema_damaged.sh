@@ -40,12 +40,12 @@ refuses 2 '^peet: .*broken' "$peet" schema broken
 must "$peetcc" -O2 -fPIC -c -o sum.o sum.c
 must ld -shared -o broken sum.o "$PEET_PREFIX/lib/libpeet-rt.so"
 must "$peet" schema broken >/dev/null
-name=$(grep -abo 'sum.c' broken | head -1 | cut -d: -f1)
+name=$(grep -abo 'sum.c' broken | sed -n 1p | cut -d: -f1)
 printf 'x' | dd of=broken bs=1 seek=$((name + 1)) conv=notrunc 2>/dev/null
 refuses 2 '^peet: .*broken.*damaged schema' "$peet" schema broken
 
 # An object that was damaged before it was linked is named by peetcc.
-name=$(grep -abo 'sum.c' sum.o | head -1 | cut -d: -f1)
+name=$(grep -abo 'sum.c' sum.o | sed -n 1p | cut -d: -f1)
 printf 'x' | dd of=sum.o bs=1 seek=$((name + 1)) conv=notrunc 2>/dev/null
 "$peetcc" -o linked sum.o 2>err.txt && fail "a damaged object was linked"
 grep -q '^peetcc: .*damaged schema' err.txt || fail "peetcc said: $(cat err.txt)"

@@ -23,7 +23,7 @@ while read -r name; do
     if "$json_get" -r table.json parameters name type default >parameters 2>/dev/null && [ -s parameters ]; then
         while IFS=$'\t' read -r parameter _ default; do
             grep -q -F -e "  $parameter " table || fail "$name: $parameter is not in the table"
-            grep -F -e "  $parameter " table | grep -q -F -e "default ${default:-none}" || fail "$name: default of $parameter"
+            grep -q -F -e "default ${default:-none}" < <(grep -F -e "  $parameter " table) || fail "$name: default of $parameter"
         done <parameters
     fi
 done <files

@@ -79,7 +79,7 @@ for flags in '-O0 -g' '-O2 -g' '-O2 -g -fPIE -pie' '-O2 -gdwarf-4'; do
     # shellcheck disable=SC2086
     must "$peetcc" $flags -o names names.c
     observe out -- ./names
-    line() { grep -n "$1" names.c | head -n 1 | cut -d: -f1; }
+    line() { grep -n "$1" names.c | sed -n 1p | cut -d: -f1; }
     has out global grid type 'volatile double' element 8 bytes 1600 objects 1 references 200 line "$(line 'grid\[10')" function - file "$PWD/names.c"
     has out global ring type 'volatile struct node' element 48 bytes 336 references 21 members '.value=14 .weight[2]=7 ' flags 2
     has out global pointer type 'volatile int *volatile' bytes 8 references 1

@@ -10,7 +10,7 @@ for module in minimal pull; do
     must "$peet" sims ./$module.so >listed
 done
 grep -q latency listed || fail "peet sims does not list pull's parameter: $(cat listed)"
-must "$peet" sims ./minimal.so | grep -q cpi || fail "peet sims does not list minimal's parameter"
+grep -q cpi < <(must "$peet" sims ./minimal.so) || fail "peet sims does not list minimal's parameter"
 must "$peetcc" -O2 -o maximum "$examples/maximum/maximum.c"
 must ./maximum 8 2000 >expected
 

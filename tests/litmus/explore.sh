@@ -132,7 +132,7 @@ for how in COUNT CLOCK; do
     build $how wait -fpeet-granularity=ref
     run 0 --cores 2 -- ./wait 1 1
     equal "outcomes of a loop that waits ($how)" "$(outcomes_of out | tr '\n' ';')" 'begun at once\nseen;begun seen;'
-    gaps | grep -q loops || fail "nothing is said of the loop"
+    grep -q loops < <(gaps) || fail "nothing is said of the loop"
 done
 
 # a loop that waits looks once at each value, whatever else changes; what the library looks at is not known
@@ -164,7 +164,7 @@ build MANY many -fpeet-granularity=ref
 run 0 --cores 3 -- ./many 2 1200
 is true "" "begun 1;begun 2;"
 run 0 --cores 3 --explore-limit 1 -- ./many 2 9000
-gaps | grep -q choices || fail "nothing is said of too many choices: $(gaps)"
+grep -q choices < <(gaps) || fail "nothing is said of too many choices: $(gaps)"
 grep -q 16384 table.txt || fail "the limit is not named"
 
 # a signal from outside ends the search with what it has
@@ -180,8 +180,8 @@ for signals in "INT TERM" "TERM"; do
     wait $pid || status=$?
     equal "status of an interrupted search ($signals)" "$status" 5
     equal "completeness of an interrupted search" "$(value complete)" false
-    gaps | grep -q interrupted || fail "it does not say that it was interrupted"
-    outcomes_of out | grep -q signal && fail "an execution died of the signal"
+    grep -q interrupted < <(gaps) || fail "it does not say that it was interrupted"
+    grep -q signal < <(outcomes_of out) && fail "an execution died of the signal"
     [ "$(value executions)" -ge 1 ] || fail "nothing is left of an interrupted search"
 done
 exit 0

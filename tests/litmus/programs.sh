@@ -26,7 +26,7 @@ for model in "$@"; do
     good "out.$model" "with its fences, under $model"
 done
 explore bad 3 "$breaks" ./broken
-text=$(outcomes_of bad | grep -v -x -F -f <(outcomes_of sc) | head -1)
+text=$(outcomes_of bad | grep -v -x -F -f <(outcomes_of sc) | sed -n 1p)
 [ -n "$text" ] || fail "no violation found under $breaks: $(outcomes_of bad)"
 token=$(token_of bad "$text")
 status=0

@@ -43,6 +43,6 @@ const struct peet_consistency peet_consistency = { .abi = PEET_CONSISTENCY_ABI, 
 END
 must "$PEET_PLAIN_CC" -shared -fPIC -O2 -I"$PEET_SOURCE/schema/include" -o atonce.so atonce.c
 must "${run[@]}" -d out --consistency ./atonce.so -- ./views MP+sfence >got.txt
-"$litmus" allowed sc "$table" MP+sfence | cut -f2 | grep -q -x -F "$(cat got.txt)" || fail "at once: $(cat got.txt)"
+grep -q -x -F "$(cat got.txt)" < <("$litmus" allowed sc "$table" MP+sfence | cut -f2) || fail "at once: $(cat got.txt)"
 refused "offers no moves" "${run[@]}" --consistency ./atonce.so --explore all -- ./views MP+sfence
-"$peet" sims ./atonce.so | grep -q "atonce (model): each store at once" || fail "peet sims does not show it"
+grep -q "atonce (model): each store at once" < <("$peet" sims ./atonce.so) || fail "peet sims does not show it"

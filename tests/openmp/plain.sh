@@ -67,12 +67,12 @@ int main(int argc, char **argv)
 END
 both ends.c -pthread
 must "$peetcc" -O1 -o without -x c - <<<'int main(void) { return 0; }'
-needed without | grep -q omp && fail "a program without OpenMP needs $(needed without | grep omp)"
+grep -q omp < <(needed without) && fail "a program without OpenMP needs $(needed without | grep omp)"
 order=$(needed recorded | grep -E 'libpeet-omp|libomp' | tr '\n' ' ')
 [[ $order == libpeet-omp.so\ libomp.so* ]] || fail "a program with OpenMP needs, in this order: $order"
 must "$peetcc" -c -O1 -fopenmp ends.c
 must "$peetcc" -pthread -o objects ends.o -lomp
-needed objects | grep -q libpeet-omp || fail "-lomp: no front end"
+grep -q libpeet-omp < <(needed objects) || fail "-lomp: no front end"
 must "$peetcc" -O1 -fopenmp -Wl,--as-needed -pthread -o as_needed ends.c
 
 for mode in return pthread_exit fork worker threads many; do

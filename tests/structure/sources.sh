@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every source file says its licence and is of readable size.  Pages that lead through the source name files and functions that are there.
+# No script pipes into a reader that may end before the writer: with pipefail the writer's SIGPIPE would fail the script, now and then.
 set -u
 cd "${1:-$PEET_SOURCE}" || exit 99
 status=0 names=0
@@ -42,5 +43,9 @@ for page in CONTRIBUTING.md docs/ARCHITECTURE.md docs/ENGINE.md docs/WALKS.md do
     done < <(awk '/^```/ { quoted = !quoted; next } !quoted' "$page" | grep -oE '`[^`]+`' | tr -d '`' | sort -u)
 done
 echo "$names names looked up"
+
+# instead of `writer | head -n 3`: writer | sed -n 1,3p; instead of `writer | grep -q x`: grep -q x < <(writer)
+early=$(grep -nE '[^|]\|[[:space:]]*(head\b|grep -[a-zA-Z]*[qm]|awk .*(print|\{) *[^|]*; *exit)' dev $(find tests bench tools examples -name '*.sh' ! -path tests/structure/sources.sh))
+[ -z "$early" ] || { echo "FAIL: a pipe into a reader that may end first:"; echo "$early"; status=1; }
 [ "$names" -gt 100 ] || status=1
 exit $status

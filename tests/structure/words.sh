@@ -16,7 +16,7 @@ retired() {
     local folder=$1 words=$2 file found
     [ -n "$(ls "$folder"/*.c 2>/dev/null)" ] || { echo "FAIL: no such folder: $folder"; failed=1; return; }
     for file in "$folder"/*.[ch]; do
-        found=$(code "$file" | grep -nwE "${words// /|}" | head -3)
+        found=$(code "$file" | grep -nwE "${words// /|}" | sed -n '1,3p')
         [ -z "$found" ] || { echo "FAIL: $file: a name that docs/WORDS.md has another word for"; echo "$found"; failed=1; }
     done
 }

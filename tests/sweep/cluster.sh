@@ -50,7 +50,7 @@ END
     slurmd -D -f "$SLURM_CONF" -N "$name" >"$at/slurmd.out" 2>&1 &
     slurm_pids="$slurm_pids $!"
     for ((i = 0; i < 100; i++)); do
-        sinfo -h -o %T 2>/dev/null | grep -q -x idle && return 0
+        grep -q -x idle < <(sinfo -h -o %T 2>/dev/null) && return 0
         sleep 0.2
     done
     slurm_why="the cluster does not come up: $(tail -n 2 "$at"/*.out | tr '\n' ' ')"

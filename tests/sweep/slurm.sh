@@ -11,7 +11,7 @@ slurm_cluster || skip "no Slurm: $slurm_why"
 grep -q '1 of 9 runs failed' message || fail "failures: $(cat message)"
 same here/table.csv array/table.csv "Slurm"
 same here.txt array.txt
-ls array/runs | grep -q part && fail "something was left under way"
+grep -q part < <(ls array/runs) && fail "something was left under way"
 # nothing is left to do, so nothing is submitted
 rm -f array/slurm.sh
 "$peet" sweep -d array --slurm plan.cfg -- ./subject >again.txt 2>message

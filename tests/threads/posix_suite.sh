@@ -71,7 +71,7 @@ for source in "$folder"/conformance/interfaces/{pthread_,sem_}*/*.c; do
         limits=$((limits + 1))
     else
         echo "DIFFERS: $name: $got, plainly $want"
-        grep -v '^pass' "$work/said" | head -${PEET_POSIX_LINES:-4} | sed 's/^/    /'
+        grep -v '^pass' "$work/said" | sed -n "1,${PEET_POSIX_LINES:-4}p" | sed 's/^/    /'
         differ=$((differ + 1))
     fi
 done

@@ -78,7 +78,7 @@ run plain --observe ./remap.so,from=1,bytes=1,element=1,stride=1 -- ./walk
 within "misses as it is" "$(of plain remap plain_misses)" $((2 * lines)) $((2 * lines + few))
 moved=$(of plain remap moved)
 within "nothing moves" "$moved" 0 0
-if readelf -h walk | grep -q 'EXEC'; then
+if grep -q EXEC < <(readelf -h walk); then
     run padded --observe ./remap.so,from="$address",bytes=512KiB,element=8,stride=64 -- ./walk
     within "misses, padded" "$(of padded remap other_misses)" $((16 * lines)) $((16 * lines + few))
 fi

@@ -51,7 +51,7 @@ if [ -z "$kernel" ]; then
     kernel=$(find /boot "$dir"/kernel/boot -maxdepth 1 -name 'vmlinuz-*' -readable 2>/dev/null | sort -V | tail -n 1)
 fi
 if [ -z "$kernel" ]; then
-    package=$(apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends:/ { print $2; exit }')
+    package=$(apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends:/ && !found { print $2; found = 1 }')
     [ -n "$package" ] || fail "no kernel in /boot, and no package linux-image-amd64: give one by --kernel"
     mkdir -p "$dir/kernel"
     (cd "$dir/kernel" && apt-get download "$package" >apt.log 2>&1 && dpkg-deb -x "$package"_*.deb . && rm -f "$package"_*.deb && rm -rf lib) ||
@@ -69,7 +69,7 @@ add() { # add PROGRAM [ARG...]
     number=$((number + 1))
     [ -x "$1" ] || fail "$1 is no program"
     case $(od -An -tx1 -N4 "$1" | tr -d ' ') in 7f454c46) ;; *) fail "$1 is no ELF file" ;; esac
-    ! readelf -lW "$1" 2>/dev/null | grep -q INTERP || fail "$1 is linked dynamically: link it with -static"
+    ! grep -q INTERP < <(readelf -lW "$1" 2>/dev/null) || fail "$1 is linked dynamically: link it with -static"
     mkdir -p "$root/p$number" && cp "$1" "$root/p$number/${1##*/}" || exit 1
     line="/p$number/${1##*/}"
     options="$options,p$number=$(readlink -f "$1")"
