@@ -16,8 +16,9 @@
  *      SIGPROF or views of memory is not looked at.
  *
  * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is
- * seen, and end with 10 milliseconds; a sample costs about 3 microseconds.  They are random by half, lest they fall in
- * step with the program.
+ * seen, and end with 10 milliseconds; a sample costs about 3 microseconds.  They grow with each one that has passed, also
+ * while the host was at work: a program of many short visits is not interrupted in each.  They are random by half, lest
+ * they fall in step with the program.
  */
 #include "views/domain_internal.h"
 #include "signals/fatal.h"
@@ -32,14 +33,14 @@ enum { ROOM = 4096 };
 
 static uint64_t places[ROOM];
 static volatile unsigned nplaces;
-static volatile uint64_t ntaken;
+static volatile uint64_t nfired;
 static uint64_t noise = 88172645463325252u;
 static timer_t timer;
 static int on;
 
 static void arm(void)
 {
-    const uint64_t us = ntaken < 64 ? 25 : ntaken < 512 ? 100 : ntaken < 4096 ? 1000 : 10000;
+    const uint64_t us = nfired < 64 ? 25 : nfired < 512 ? 100 : nfired < 4096 ? 1000 : 10000;
     struct itimerspec when;
     noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
     memset(&when, 0, sizeof when);
@@ -58,11 +59,9 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
     int restarted = peet__uc_restart(uc);
     if (!on || !rt->simulated)
         return;
-    if (rt->in_subject) {
-        ntaken++;
-        if (nplaces < ROOM)
-            places[nplaces++] = peet__uc_pc(uc);
-    }
+    nfired++;
+    if (rt->in_subject && nplaces < ROOM)
+        places[nplaces++] = peet__uc_pc(uc);
     if (rt->in_subject && !restarted)
         arm();
     else
