@@ -327,6 +327,7 @@ static inline void peet__visit_end(struct peet__visit visit)
         peet__ctl->limit = NULL;
     if (__builtin_expect(peet__rt.sample_due, 0) && visit.in_subject)
         peet__sample_arm(); /* one that came during the visit has not set the timer, and the host may not come for long */
+    peet__clear_vectors();
 }
 
 /** leave() - subject world: suspend the running context.  Returns when the host resumes it. */
@@ -340,6 +341,7 @@ static inline __attribute__((always_inline)) void peet__leave(enum peet_yield wh
         peet__swap(&ctx->saved, &peet__rt.host);
     else
         peet__ucontext_leave(ctx);
+    peet__clear_vectors();
 }
 
 #endif

@@ -51,6 +51,20 @@ static inline __attribute__((always_inline)) void peet__swap(struct peet__saved 
         "xmm14", "xmm15");
 }
 
+/** What a call leaves in vector registers is nobody's, but a scalar conversion keeps the rest of its register, which is live
+ * then: nothing of the host's may be there. */
+static inline __attribute__((always_inline)) void peet__clear_vectors(void)
+{
+    __asm__ volatile("pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1\n\tpxor %%xmm2, %%xmm2\n\tpxor %%xmm3, %%xmm3\n\t"
+                     "pxor %%xmm4, %%xmm4\n\tpxor %%xmm5, %%xmm5\n\tpxor %%xmm6, %%xmm6\n\tpxor %%xmm7, %%xmm7\n\t"
+                     "pxor %%xmm8, %%xmm8\n\tpxor %%xmm9, %%xmm9\n\tpxor %%xmm10, %%xmm10\n\tpxor %%xmm11, %%xmm11\n\t"
+                     "pxor %%xmm12, %%xmm12\n\tpxor %%xmm13, %%xmm13\n\tpxor %%xmm14, %%xmm14\n\tpxor %%xmm15, %%xmm15"
+        :
+        :
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+        "xmm13", "xmm14", "xmm15");
+}
+
 /** Where a new context begins: with rsp at {fn, a, b}; calls fn(a, b), then peet__ctx_finished(). */
 void peet__ctx_entry(void);
 

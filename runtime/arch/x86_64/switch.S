@@ -22,6 +22,9 @@ peet__ctx_entry:
         xorl    %r13d, %r13d
         xorl    %r14d, %r14d
         xorl    %r15d, %r15d
+        .irp    r, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        pxor    %xmm\r, %xmm\r /* as in peet__clear_vectors() */
+        .endr
         call    *%rax
         call    peet__ctx_finished
         ud2
