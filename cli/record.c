@@ -154,7 +154,7 @@ static int follow(struct peet_cli_record_writer *w, int *out_status, struct rusa
 
     signal(SIGXFSZ, SIG_IGN); /* a limit is a full disk */
     sigaction(SIGCHLD, &over, NULL);
-    sched_setscheduler(0, SCHED_IDLE, &none); /* the program's threads come first */
+    sched_setscheduler(0, SCHED_BATCH, &none); /* it runs long and seldom */
     while (wait4(child, out_status, err ? 0 : WNOHANG, out_usage) == 0) {
         const int n = peet_cli_record_step(w, WAIT_MS, error);
         if (n < 0) {

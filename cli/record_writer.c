@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCKS_LEAST = 8, HELD_MOST = 16 };
+enum { BLOCKS_LEAST = 8, HELD_MOST = 4 };
 
 struct peet_cli_record_writer {
     struct peet__real_shared *shared;
@@ -36,9 +36,9 @@ struct peet_cli_record_writer {
     uint32_t *stream_of; /* by thread; UINT32_MAX: none yet */
     uint64_t words, lost;
     uint8_t over[PEET__REAL_THREADS];
-    uint64_t last[PEET__REAL_THREADS]; /* ticks */
-    uint64_t blocks[PEET__REAL_THREADS];
-    struct peet_slice slices[PEET__REAL_SLICES]; /* of the block that is written */
+    uint64_t last[PEET__REAL_THREADS];           /* ticks */
+    uint64_t filled[PEET__REAL_THREADS];         /* parcels and blocks that have been written */
+    struct peet_slice slices[PEET__REAL_SLICES]; /* of the parcel or block that is written */
     double begun_s;
     uint64_t begun_tick;
 };
@@ -199,79 +199,120 @@ static int streams(struct peet_cli_record_writer *w, uint32_t thread, struct pee
     return err;
 }
 
-/** What the block's slices are, into w->slices.  Returns: their words, or UINT32_MAX: that cannot be */
-static uint32_t read_slices(struct peet_cli_record_writer *w, const struct peet__real_block *b, uint32_t n)
+/** What slices are, into w->slices.  @words: what they are made of, if it is there.  Returns: how many words, or
+ * UINT32_MAX: that cannot be */
+static uint32_t read_slices(struct peet_cli_record_writer *w, const struct peet__real_slice *slices, uint32_t n,
+    const uint64_t *words)
 {
     uint32_t begin = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        const struct peet__real_slice t = b->slices[i];
+        const struct peet__real_slice t = slices[i];
 
         if (t.end < begin || t.end > PEET__REAL_WORDS + PEET__REAL_SLACK || t.why >= PEET_SLICE_WHYS)
             return UINT32_MAX;
         w->slices[i] = (struct peet_slice){.why = t.why,
             .result = t.result,
             .cycle = t.tick > w->shared->first_tick ? t.tick - w->shared->first_tick : 0,
-            .words = b->words + begin,
+            .words = words ? words + begin : NULL,
             .n = t.end - begin};
         begin = t.end;
     }
     return begin;
 }
 
-static int put_slices(struct peet_cli_record_writer *w, const struct peet__real_block *b, uint32_t n, uint32_t words,
-    uint32_t stream, struct peet_error *error)
+/** What a thread has written, slices in w->slices.  @packed: their words; NULL: they are where the slices say */
+static int put_slices(struct peet_cli_record_writer *w, uint32_t thread, uint32_t n, uint32_t words,
+    const struct peet_packed_words *packed, uint32_t last, struct peet_error *error)
 {
-    const struct peet_packed_words packed = {.n = b->packed,
-        .codes = peet__real_packed(b, n) + b->nliterals,
-        .literals = peet__real_packed(b, n),
-        .ncodes = b->ncodes,
-        .nliterals = b->nliterals,
-        .stays = 1};
-    const size_t room = peet__real_packed_room(n);
-    int err = 0;
+    int err = streams(w, thread, error);
+    const uint32_t stream = w->stream_of[thread];
 
-    if (packed.n) {
-        if (packed.n != words || packed.nliterals > room || packed.ncodes > room - packed.nliterals)
-            return damaged(error);
-        return peet_recorder_packed_slices(w->recorder, stream, w->slices, n, 0, &packed);
-    }
-    for (uint32_t i = 0; i < n && !err; i++)
+    if (!err && packed && n)
+        err = peet_recorder_packed_slices(w->recorder, stream, w->slices, n, 0, packed);
+    for (uint32_t i = 0; i < n && !err && !packed; i++)
         err = peet_recorder_slice(w->recorder, stream, &w->slices[i], 0);
-    return err;
-}
-
-static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, struct peet_error *error)
-{
-    const uint32_t n = atomic_load(&b->nslices), thread = b->thread;
-    uint32_t words;
-    int err;
-
-    if (thread >= PEET__REAL_THREADS || n > PEET__REAL_SLICES || (words = read_slices(w, b, n)) == UINT32_MAX)
-        return damaged(error);
-    err = streams(w, thread, error);
     if (!err && n) {
-        err = put_slices(w, b, n, words, w->stream_of[thread], error);
         w->last[thread] = w->slices[n - 1].cycle;
         w->words += words;
     }
-    w->blocks[thread]++;
-    w->over[thread] = b->last != 0;
-    if (!err && b->last)
-        err = peet_recorder_end(w->recorder, w->stream_of[thread]);
+    w->filled[thread]++;
+    w->over[thread] = last != 0;
+    if (!err && last)
+        err = peet_recorder_end(w->recorder, stream);
     if (err && !error->code)
         peet_error_set(error, err, "%s", peet_recorder_error(w->recorder) ? peet_recorder_error(w->recorder) : "");
     return err;
 }
 
-/** The block that a thread was writing when the program was killed, unless the thread had handed over what is in it. */
-static int left_block(struct peet_cli_record_writer *w, uint32_t thread, struct peet_error *error)
+/** The parcels of a crate, but for those that have been written. */
+static int crate(struct peet_cli_record_writer *w, const struct peet__real_block *b, uint32_t n,
+    struct peet_error *error)
 {
-    const uint32_t own = w->shared->threads[thread].block;
-    const struct peet__real_block *b = own && own <= w->shared->nblocks ? peet__real_block(w->shared, own - 1) : NULL;
+    const uint32_t thread = b->thread;
+    size_t at = 0;
+    int err = 0;
 
-    return b && atomic_load(&b->nslices) && b->thread == thread && b->number == w->blocks[thread] ? block(w, b, error)
-                                                                                                  : 0;
+    for (uint32_t i = 0; i < n && !err; i++) {
+        const struct peet__real_parcel *there = peet__real_parcel(b, at);
+        struct peet__real_parcel p;
+        struct peet_packed_words packed;
+        uint32_t words;
+        size_t room = PEET__REAL_ROOM - at;
+
+        if (room < sizeof(p))
+            return damaged(error);
+        p = *there;
+        room -= sizeof(p);
+        if (p.nslices > PEET__REAL_SLICES || p.nslices * sizeof(struct peet__real_slice) > room || p.bytes % 8 ||
+            p.bytes < sizeof(p) || p.bytes - sizeof(p) > room)
+            return damaged(error);
+        room -= p.nslices * sizeof(struct peet__real_slice);
+        packed = (struct peet_packed_words){.n = p.words,
+            .literals = (const uint8_t *)&there->slices[p.nslices],
+            .codes = (const uint8_t *)&there->slices[p.nslices] + p.nliterals,
+            .nliterals = p.nliterals,
+            .ncodes = p.ncodes,
+            .stays = 1};
+        words = read_slices(w, there->slices, p.nslices, NULL);
+        if (words != p.words || p.nliterals > room || p.ncodes > room - p.nliterals)
+            return damaged(error);
+        if (p.number >= w->filled[thread])
+            err = put_slices(w, thread, p.nslices, words, &packed, p.last, error);
+        at += p.bytes;
+    }
+    return err;
+}
+
+static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, struct peet_error *error)
+{
+    const uint32_t n = atomic_load(&b->nslices), parcels = atomic_load(&b->nparcels), thread = b->thread;
+    uint32_t words;
+
+    if (thread >= PEET__REAL_THREADS)
+        return damaged(error);
+    if (parcels)
+        return crate(w, b, parcels, error);
+    if (n > PEET__REAL_SLICES || (words = read_slices(w, b->slices, n, b->words)) == UINT32_MAX)
+        return damaged(error);
+    return put_slices(w, thread, n, words, NULL, b->last, error);
+}
+
+/** The blocks that a thread was filling when the program was killed, unless the thread had handed over what is in them. */
+static int left_blocks(struct peet_cli_record_writer *w, uint32_t thread, struct peet_error *error)
+{
+    const uint32_t own[] = {w->shared->threads[thread].crate, w->shared->threads[thread].block};
+    int err = 0;
+
+    for (unsigned i = 0; i < 2 && !err; i++) {
+        const struct peet__real_block *b =
+            own[i] && own[i] <= w->shared->nblocks ? peet__real_block(w->shared, own[i] - 1) : NULL;
+
+        if (b && b->thread == thread &&
+            (i ? atomic_load(&b->nslices) && b->number == w->filled[thread] : atomic_load(&b->nparcels)))
+            err = block(w, b, error);
+    }
+    return err;
 }
 
 /** Blocks that are done with are free again. */
@@ -286,7 +327,7 @@ static void give_back(struct peet_cli_record_writer *w)
     atomic_store(&s->written, w->done);
     atomic_fetch_add(&s->freed, 1);
     /* who waits for a block is called when there are some: else he would wait again for the next one */
-    if (atomic_load(&s->starving) && atomic_load(&s->nfull) - w->done <= s->nblocks - s->nblocks / PEET__REAL_SHARE)
+    if (atomic_load(&s->starving) && 2 * peet__real_waiting(s) <= peet__real_much(s))
         syscall(SYS_futex, &s->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
@@ -308,7 +349,7 @@ int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, str
         if (err)
             return err;
         w->held[w->nheld++] = i - 1;
-        if (w->nheld == HELD_MOST || w->nheld >= s->nblocks / PEET__REAL_SHARE)
+        if (w->nheld == HELD_MOST || 2 * w->nheld >= peet__real_much(s))
             give_back(w);
     }
     if (w->nheld)
@@ -366,7 +407,7 @@ int peet_cli_record_end(struct peet_cli_record_writer *w, int wait_status, const
     err = err < 0 ? err : 0;
     /* what threads had not handed over: as far as it is whole */
     for (uint32_t i = 0; i < atomic_load(&s->nthreads) && i < PEET__REAL_THREADS && !err; i++) {
-        err = left_block(w, i, error);
+        err = left_blocks(w, i, error);
         waited += s->threads[i].waited_ticks;
         overhead += s->threads[i].overhead_ticks;
     }

@@ -2,8 +2,9 @@
 /*
  * See parcel.h.  Invariants:
  *   1. Nothing here allocates by the C library: the stub of a check comes here, from wherever the program is, its own
- *      allocator perhaps.  The block has room for whatever the codec makes of another one, so nothing is made longer.
- *   2. A parcel is whole before it is handed over; until then the block that it is made of says the same.
+ *      allocator perhaps.  A crate that is not full has room for whatever the codec makes of a block, so nothing is made
+ *      longer.
+ *   2. A parcel is whole before its crate counts it; until then the block that it is made of says the same.
  */
 #include "plain/parcel.h"
 #include "arch/x86_64/syscall.h"
@@ -13,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-enum { MOST_WORDS = PEET__REAL_WORDS + PEET__REAL_SLACK, SPARE = 64, PAGE = 4096 };
+enum { MOST_WORDS = PEET__REAL_WORDS + PEET__REAL_SLACK, SPARE = 64, PAGE = 4096, PAGES_AT_ONCE = 4 };
 
 struct peet__parcels {
     size_t bytes; /* of all this */
@@ -24,9 +25,11 @@ struct peet__parcels {
 
 static _Atomic(struct peet__parcels *) spare[SPARE];
 
-_Static_assert(PEET__CODES_ROOM((size_t)MOST_WORDS) + PEET__LITERALS_ROOM((size_t)MOST_WORDS) <=
-        sizeof(struct peet__real_block) - offsetof(struct peet__real_block, words),
-    "a parcel fits into a block");
+_Static_assert(PEET__REAL_CRATE + sizeof(struct peet__real_parcel) + 8 +
+            PEET__REAL_SLICES * sizeof(struct peet__real_slice) + PEET__CODES_ROOM((size_t)MOST_WORDS) +
+            PEET__LITERALS_ROOM((size_t)MOST_WORDS) <=
+        PEET__REAL_ROOM,
+    "any parcel fits into a crate that is not full");
 
 struct peet__parcels *peet__parcels_take(int fast)
 {
@@ -66,8 +69,8 @@ void peet__parcels_give(struct peet__parcels *p)
 
 void peet__parcel_populate(struct peet__real_block *block, size_t bytes)
 {
-    const long from = (long)block & -PAGE, to = ((long)block + (long)bytes + PAGE - 1) & -PAGE;
-    const long there = from + block->populated;
+    const long some = PAGES_AT_ONCE * PAGE, from = (long)block & -PAGE;
+    const long to = from + (((long)block - from + (long)bytes + some - 1) & -some), there = from + block->populated;
 
     if (to <= there)
         return;
@@ -75,26 +78,29 @@ void peet__parcel_populate(struct peet__real_block *block, size_t bytes)
     block->populated = (uint32_t)(to - from);
 }
 
-void peet__parcel_fill(struct peet__parcels *p, struct peet__real_block *to, const struct peet__real_block *from,
+void peet__parcel_fill(struct peet__parcels *p, struct peet__real_block *crate, const struct peet__real_block *from,
     uint32_t words)
 {
     const uint32_t n = atomic_load_explicit(&from->nslices, memory_order_relaxed);
-    uint8_t *const packed = peet__real_packed(to, n);
+    struct peet__real_parcel *const to = peet__real_parcel(crate, crate->used);
+    uint8_t *const packed = (uint8_t *)&to->slices[n];
     struct peet__bytes literals = {packed, 0, PEET__LITERALS_ROOM((size_t)words)};
 
     /* as much as the last parcel took; what it takes more comes page by page */
-    peet__parcel_populate(to, (size_t)(packed - (uint8_t *)to) + p->literals);
+    peet__parcel_populate(crate, (size_t)(packed - (uint8_t *)crate) + p->literals);
     p->codes.n = 0;
     peet__codec_encode(p->codec, from->words, words, &p->codes, &literals);
     p->literals = literals.n;
-    peet__parcel_populate(to, (size_t)(packed - (uint8_t *)to) + literals.n + p->codes.n);
+    peet__parcel_populate(crate, (size_t)(packed - (uint8_t *)crate) + literals.n + p->codes.n);
     memcpy(packed + literals.n, p->codes.at, p->codes.n); /* behind them: how many there will be is not known before */
-    to->packed = words;
-    to->thread = from->thread;
-    to->last = from->last;
     to->number = from->number;
+    to->bytes = (uint32_t)((size_t)(packed - (uint8_t *)to) + literals.n + p->codes.n + 7) & ~7u;
+    to->words = words;
     to->ncodes = (uint32_t)p->codes.n;
     to->nliterals = (uint32_t)literals.n;
+    to->nslices = n;
+    to->last = from->last;
     memcpy(to->slices, from->slices, n * sizeof *to->slices);
-    atomic_store(&to->nslices, n);
+    crate->used += to->bytes;
+    atomic_store(&crate->nparcels, atomic_load_explicit(&crate->nparcels, memory_order_relaxed) + 1);
 }

@@ -21,8 +21,8 @@ void peet__parcels_give(struct peet__parcels *parcels);
 
 /** The block's first bytes get their pages, all at once, if they have none yet. */
 void peet__parcel_populate(struct peet__real_block *block, size_t bytes);
-/** All that is in a block, which has @words words, packed. */
-void peet__parcel_fill(struct peet__parcels *parcels, struct peet__real_block *to, const struct peet__real_block *from,
-    uint32_t words);
+/** All that is in a block, which has @words words, becomes the next parcel of a crate that is not full. */
+void peet__parcel_fill(struct peet__parcels *parcels, struct peet__real_block *crate,
+    const struct peet__real_block *from, uint32_t words);
 
 #endif

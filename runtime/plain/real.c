@@ -43,7 +43,8 @@
 struct peet__real {
     struct peet__control *control;
     struct peet__real_block *block;
-    uint32_t index, thread;
+    struct peet__real_block *crate; /* of parcels; NULL: none yet */
+    uint32_t index, crate_index, thread;
     uint32_t whole;    /* words of the block that are in its slices */
     uint32_t pauses;   /* handlers of signals that run, and the like */
     uint64_t *cursor;  /* of the block, while they do */
@@ -54,7 +55,7 @@ struct peet__real {
     uint64_t tick;     /* of the last slice */
     uint64_t asked, asked_corrected;
     uint64_t made;
-    uint64_t handed; /* blocks */
+    uint64_t filled; /* parcels, and blocks that were handed over as they are */
     struct peet__parcels *parcels;
 };
 
@@ -92,18 +93,31 @@ static void set_limit(struct peet__real *r)
     r->control->limit = r->block->words + PEET__REAL_WORDS;
 }
 
-/** A block goes to the writer, who is called if there is much for him or if this is a thread's last; by himself he looks
- * now and then.  Each call costs as much as packing a block. */
-static void hand_over(struct peet__real *r, uint32_t index, uint32_t last)
+/** A block goes to the writer, who is called if there is enough for him or if this is a thread's last; by himself he
+ * looks now and then. */
+static void hand_over(uint32_t index, uint32_t last)
 {
     const uint64_t n = atomic_fetch_add(&shared->nfull, 1);
-    uint64_t full;
+    uint64_t waiting;
 
-    r->handed++;
     atomic_store(&peet__real_full(shared)[n % shared->nblocks], index + 1);
-    full = n + 1 - atomic_load(&shared->written);
-    if (last || full >= PEET__REAL_CALL || full >= shared->nblocks / PEET__REAL_SHARE)
+    waiting = peet__real_waiting(shared);
+    if (last || waiting >= PEET__REAL_CALL || 2 * waiting >= peet__real_much(shared))
         wake(&shared->filled, &shared->writer_waits);
+}
+
+/** The thread's parcels go to the writer. */
+static void send_crate(struct peet__real *r, uint32_t last)
+{
+    if (!r->crate)
+        return;
+    if (atomic_load_explicit(&r->crate->nparcels, memory_order_relaxed))
+        hand_over(r->crate_index, last);
+    else
+        peet__real_give(shared, r->crate_index);
+    shared->threads[r->thread].crate = 0;
+    r->crate = NULL;
+    atomic_fetch_sub(&shared->kept, 1);
 }
 
 /** The thread has no block any more. */
@@ -112,6 +126,12 @@ static void let_go(struct peet__real *r)
     shared->threads[r->thread].block = 0;
     r->block = NULL;
     atomic_fetch_sub(&shared->kept, 1);
+}
+
+/** A free block, unless there is much for the writer.  Returns: its number, or UINT32_MAX */
+static uint32_t free_block(void)
+{
+    return peet__real_waiting(shared) < peet__real_much(shared) ? peet__real_take(shared) : UINT32_MAX;
 }
 
 /** Wait until there is a free block.  Returns: its number, or UINT32_MAX: the writer is gone */
@@ -125,7 +145,7 @@ static uint32_t wait_for_block(struct peet__real *r)
     for (;;) {
         const uint32_t bell = atomic_load(&shared->freed);
 
-        if (atomic_load(&shared->stopped) || (i = peet__real_take(shared)) != UINT32_MAX || getppid() != shared->writer)
+        if (atomic_load(&shared->stopped) || (i = free_block()) != UINT32_MAX || getppid() != shared->writer)
             break;
         peet__raw_syscall(SYS_futex, (long)&shared->freed, FUTEX_WAIT, bell, (long)&some, 0, 0);
     }
@@ -137,7 +157,7 @@ static uint32_t wait_for_block(struct peet__real *r)
 /** Begin a new block.  Returns: 0: there is none any more */
 static int take_block(struct peet__real *r)
 {
-    uint32_t i = atomic_load(&shared->stopped) ? UINT32_MAX : peet__real_take(shared);
+    uint32_t i = atomic_load(&shared->stopped) ? UINT32_MAX : free_block();
 
     if (i == UINT32_MAX)
         i = wait_for_block(r);
@@ -152,8 +172,9 @@ static int take_block(struct peet__real *r)
     r->block = peet__real_block(shared, i);
     peet__parcel_populate(r->block, offsetof(struct peet__real_block, more));
     r->block->thread = r->thread;
-    r->block->last = r->block->packed = 0;
-    r->block->number = r->handed;
+    r->block->last = 0;
+    atomic_store(&r->block->nparcels, 0);
+    r->block->number = r->filled;
     r->whole = 0;
     atomic_store(&r->block->nslices, 0);
     shared->threads[r->thread].block = i + 1;
@@ -185,38 +206,51 @@ static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
     atomic_store_explicit(&b->nslices, k + 1, memory_order_release);
 }
 
-/** A free block for what the thread has written.  Returns: its number, or UINT32_MAX: there is none, and waiting for one
- * might take for ever, since those who keep blocks may wait for this thread */
-static uint32_t block_for_parcel(struct peet__real *r)
+/** A crate for what the thread has written, if it has none and if it may have one: waiting for a block might take for
+ * ever where many are kept, since those who keep them may wait for this thread.  Returns: 1: it has one */
+static int has_crate(struct peet__real *r)
 {
-    const uint32_t i = peet__real_take(shared);
+    uint32_t i;
 
-    if (i != UINT32_MAX || 2 * atomic_load(&shared->kept) > shared->nblocks)
-        return i;
-    return wait_for_block(r);
+    if (r->crate)
+        return 1;
+    if (r->whole < PEET__REAL_PARCEL || (!r->parcels && !(r->parcels = peet__parcels_take(!shared->small))) ||
+        4 * atomic_load(&shared->kept) > shared->nblocks)
+        return 0;
+    i = free_block();
+    if (i == UINT32_MAX && (i = wait_for_block(r)) == UINT32_MAX)
+        return 0;
+    atomic_fetch_add(&shared->kept, 1);
+    r->crate_index = i;
+    r->crate = peet__real_block(shared, i);
+    r->crate->thread = r->thread;
+    r->crate->used = 0;
+    atomic_store(&r->crate->nparcels, 0);
+    shared->threads[r->thread].crate = i + 1;
+    return 1;
 }
 
 /** What is in the block goes to the writer, packed if it can be.  Returns: 1: the block is empty, and the thread's own
  * as before; 0: the thread has none any more */
 static int pass_on(struct peet__real *r)
 {
-    uint32_t i = UINT32_MAX;
+    const uint32_t last = r->block->last;
 
-    if (r->whole >= PEET__REAL_PARCEL && (r->parcels || (r->parcels = peet__parcels_take(!shared->small)) != NULL))
-        i = block_for_parcel(r);
-    if (i == UINT32_MAX) {
-        hand_over(r, r->index, r->block->last);
+    if (!has_crate(r)) {
+        r->filled++;
+        hand_over(r->index, last);
         let_go(r);
         return 0;
     }
-    peet__parcel_fill(r->parcels, peet__real_block(shared, i), r->block, r->whole);
-    hand_over(r, i, r->block->last);
-    /* In this order: a kill in between leaves an empty block, or one that the writer has already. */
+    peet__parcel_fill(r->parcels, r->crate, r->block, r->whole);
+    /* In this order: a kill in between leaves an empty block, or one that the writer finds packed already. */
     atomic_store(&r->block->nslices, 0);
-    r->block->number = r->handed;
+    r->block->number = ++r->filled;
     r->whole = 0;
     r->control->cursor = r->block->words;
     set_limit(r);
+    if (last || r->crate->used >= PEET__REAL_CRATE)
+        send_crate(r, last);
     return 1;
 }
 

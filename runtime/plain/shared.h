@@ -9,9 +9,12 @@
  *   3. A thread's blocks come into the queue in the order in which it has filled them.  The queue has a place for each
  *      block there is, so that it is never full.
  *   4. Nothing is overwritten: a thread that finds no free block waits for the writer.
- *   5. A thread keeps its block, which so stays in its cache, and packs what it has written into another one, which it
- *      hands over (parcel.c).  `number` counts a thread's blocks, so that the writer knows, after a kill, which it has
- *      already.  If more than half of the blocks are kept, blocks are handed over as they were written.
+ *   5. A thread keeps its block, which so stays in its cache, and packs what it has written into another one, parcel
+ *      behind parcel (parcel.c).  When that one, its *crate*, is full, it is handed over.  A thread's parcels are numbered,
+ *      and so are blocks that are handed over as they were written: so the writer knows, after a kill, what it has
+ *      already.  If more than a quarter of the blocks are kept, blocks are handed over as they were
+ *      written.
+ *   6. Memory that nobody has used yet costs more than to wait for the writer: threads wait when there is much for him.
  */
 #ifndef PEET_PLAIN_SHARED_H
 #define PEET_PLAIN_SHARED_H
@@ -29,11 +32,12 @@
 enum {
     PEET__REAL_WORDS = 16384,                    /* a block is closed at the first check behind so many */
     PEET__REAL_SLACK = 2 * PEET_RAW_SLACK_WORDS, /* ... and has room for more */
-    PEET__REAL_MORE = 15872,                     /* words of room that packing never fills, but asks for */
+    PEET__REAL_CRATE = 128 * 1024,               /* bytes of parcels, with which a crate is full */
+    PEET__REAL_MORE = 35840,                     /* words of room that packing never fills, but asks for */
     PEET__REAL_SLICES = 1024,                    /* and is closed when it has so many slices */
-    PEET__REAL_PARCEL = 1024,                    /* fewer words are not packed */
-    PEET__REAL_CALL = 32, /* so many full blocks, or a share of all, are worth a call of the writer */
-    PEET__REAL_SHARE = 8, /* of the blocks, an eighth: so many free ones are worth a call of the threads that wait */
+    PEET__REAL_PARCEL = 1024,                    /* fewer words are not worth a crate */
+    PEET__REAL_CALL = 4,  /* so many full blocks are worth a call of the writer; half of what is much for him is, too */
+    PEET__REAL_SHARE = 8, /* an eighth of the blocks is much for the writer */
     PEET__REAL_THREADS = 4096, /* that are recorded; further ones run unrecorded, and are counted */
     PEET__REAL_IMAGES = 256,
     PEET__REAL_PLACES = 1 << 14, /* objects whose addresses fall together share an order */
@@ -50,31 +54,38 @@ struct peet__real_slice {
 struct peet__real_block {
     uint32_t thread;
     _Atomic uint32_t nslices;
-    uint32_t last;                      /* the thread has ended with it */
-    uint32_t populated;                 /* bytes of it from its first page on that are there */
-    uint64_t number;                    /* how many the thread has handed over before */
-    uint32_t packed;                    /* so many words are, into literals and codes behind the slices; 0: none are */
-    uint32_t ncodes, nliterals, unused; /* bytes */
+    uint32_t last;             /* the thread has ended with it */
+    uint32_t populated;        /* bytes of it from its first page on that are there */
+    uint64_t number;           /* how many parcels and blocks the thread has filled before */
+    _Atomic uint32_t nparcels; /* not 0: it is a crate; parcels lie from `slices` on, */
+    uint32_t used;             /* in so many bytes */
     struct peet__real_slice slices[PEET__REAL_SLICES];
     uint64_t words[PEET__REAL_WORDS + PEET__REAL_SLACK];
     uint64_t more[PEET__REAL_MORE]; /* so that there is room for whatever words are packed into */
 };
 
-/** Where packed words stand in a block of n slices, so that its pages are few, and the bytes that there is room for. */
-static inline uint8_t *peet__real_packed(const struct peet__real_block *b, uint32_t n)
+/** What a thread has written between two calls of the stub, packed: literals and codes lie behind the slices. */
+struct peet__real_parcel {
+    uint64_t number;                            /* as of a block */
+    uint32_t bytes;                             /* to the next parcel, */
+    uint32_t words, ncodes, nliterals, nslices; /* and of what is in it */
+    uint32_t last;                              /* the thread has ended with it */
+    struct peet__real_slice slices[];
+};
+
+/** The place of a crate's next parcel. */
+static inline struct peet__real_parcel *peet__real_parcel(const struct peet__real_block *b, size_t used)
 {
-    return (uint8_t *)(uintptr_t)&b->slices[n];
+    return (struct peet__real_parcel *)((uintptr_t)b->slices + used);
 }
-static inline size_t peet__real_packed_room(uint32_t n)
-{
-    return sizeof(struct peet__real_block) - offsetof(struct peet__real_block, slices) -
-        n * sizeof(struct peet__real_slice);
-}
+
+/** Bytes of a crate for parcels. */
+#define PEET__REAL_ROOM (sizeof(struct peet__real_block) - offsetof(struct peet__real_block, slices))
 
 /** A thread that is recorded; number 0 is the main one. */
 struct peet__real_thread_info {
     uint64_t parent, ordinal, fs_base, stack_lo, stack_hi, function, argument;
-    uint32_t block; /* that it writes, and 1; 0: none */
+    uint32_t block, crate; /* that it fills, and 1; 0: none */
     _Atomic uint32_t known;
     uint64_t waited_ticks; /* for a free block */
     uint64_t overhead_ticks;
@@ -137,6 +148,20 @@ static inline uint64_t peet__real_blocks_offset(uint32_t nblocks)
 static inline struct peet__real_block *peet__real_block(struct peet__real_shared *s, uint32_t i)
 {
     return (struct peet__real_block *)((char *)s + peet__real_blocks_offset(s->nblocks)) + i;
+}
+
+/** So many full blocks are much for the writer. */
+static inline uint64_t peet__real_much(const struct peet__real_shared *s)
+{
+    return s->nblocks / PEET__REAL_SHARE > 2 ? s->nblocks / PEET__REAL_SHARE : 2;
+}
+
+/** Full blocks that the writer is not done with. */
+static inline uint64_t peet__real_waiting(struct peet__real_shared *s)
+{
+    const uint64_t written = atomic_load(&s->written); /* first: there are never more than full ones */
+
+    return atomic_load(&s->nfull) - written;
 }
 
 /** Put a block on the stack of free ones. */
