@@ -12,38 +12,25 @@ enum {
     TABLE_BITS_MAX = 12,
     TABLE_BITS_MIN = 6,
     BLOCK_WORDS = 64 * 1024,
-    TOKENS = 4096, /* for which room is made at once */
+    SOME = PEET__CODEC_SOME,
     NUMBER_BYTES = 10,
-    GROUP = 8,           /* words that are looked at at once, */
-    FAR_WORDS = 64,      /* at such distances */
-    LONG_RUN = 15,       /* the rest of the run's length is a literal */
+    GROUP = 8,           /* words that are looked at at once */
+    STEPS = 3,           /* a word's step is foreseen from so many words before it */
     CONTEXT_PIECES = 3,  /* are encoded by context before the distance is tried again; after each try in vain */
     CONTEXT_MOST = 127,  /* twice as many and one, up to so many */
     CONTEXT_WORDS = 1024 /* pieces of fewer words are always encoded by distance */
 };
 
-/* What comes after a run: a difference of 1 to 8 bytes, or */
-enum {
-    KIND_END = 0,  /* nothing: the words of the block are used up */
-    KIND_LAST = 9, /* the word itself, without its step */
-    KIND_KNOWN,    /* a code word, by its place in `known` */
-    KIND_NEW       /* a code word */
-};
-/* A code each for n words, and for those made ready; 8 bytes for each word, and a number for each run of 15 or more. */
-_Static_assert(PEET__CODES_ROOM(0) > TOKENS && PEET__LITERALS_ROOM(0) >= TOKENS * (8 + NUMBER_BYTES) + 8 + 64,
-    "room for what is made ready at once");
-static const uint8_t literal_bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 2, 8};
-
 struct peet__codec {
-    unsigned shift;                       /* 64 - bits of an index */
-    uint32_t before;                      /* larger than all places of earlier pieces */
-    uint32_t pair[1 << TABLE_BITS_MAX];   /* by two code words: the place of the second, plus one */
-    uint32_t single[1 << TABLE_BITS_MAX]; /* by one */
-    uint64_t known[1 << TABLE_BITS_MAX];  /* code words that were not foreseen, where `single` has one */
-    uint64_t steps[BLOCK_WORDS];          /* of each word: the difference from the one that it was held against */
-    size_t realigned;                     /* how often the distance has changed in the piece */
-    int fast;                             /* pieces may be encoded by context */
-    unsigned by_context, next_by_context; /* so many next pieces are, and so many will be */
+    unsigned shift;                         /* 64 - bits of an index */
+    uint32_t before;                        /* larger than all places of earlier pieces */
+    uint32_t pair[1 << TABLE_BITS_MAX];     /* by two code words: the place of the second, plus one */
+    uint32_t single[1 << TABLE_BITS_MAX];   /* by one */
+    size_t distance;                        /* of the piece; 0: none yet */
+    size_t realigned;                       /* how often it has changed in the piece */
+    int fast;                               /* pieces may be encoded by context */
+    unsigned by_context, next_by_context;   /* so many next pieces are, and so many will be */
+    uint64_t left[SOME + PEET__CODEC_UNIT]; /* of some words: what was not foreseen */
     uint64_t contexts[1 << PEET__CONTEXT_BITS];
 };
 
@@ -155,6 +142,7 @@ static void reset(struct peet__codec *c, size_t n)
     while (bits < TABLE_BITS_MAX && (size_t)1 << bits < n)
         bits++;
     c->shift = 64 - bits;
+    c->distance = c->realigned = 0;
     c->before += BLOCK_WORDS;
     if (c->before > UINT32_MAX - 2 * BLOCK_WORDS) {
         memset(c->pair, 0, sizeof c->pair);
@@ -168,13 +156,12 @@ static inline uint64_t slot_of(const struct peet__codec *c, uint64_t x)
     return x * 0x9e3779b97f4a7c15u >> c->shift;
 }
 
-/** A block's word or an event's?  Code of a program and of traces of others lies at 0x5555...; a library's first blocks
- * pass for data, the others say their number.  Without branches: there is no knowing which it will be. */
+/* A block's word or an event's?  They have the highest bit, or are code of a program or of traces of others, at 0x5555...;
+ * a library's first blocks pass for data, the others say their number. */
+#define CODE_TOP 0x5555
 static inline int says_code(uint64_t word)
 {
-    const uint32_t top = (uint32_t)(word >> 32);
-
-    return (top == 0xffffffffu) | ((top >= 0x80000000u) & (top < 0xffff0000u)) | (top == 0x5555);
+    return ((int64_t)word < 0) | (word >> 32 == CODE_TOP);
 }
 
 /**
@@ -197,144 +184,215 @@ static inline size_t realign(struct peet__codec *c, const uint64_t *words, size_
     return p && words[p - 1] == word ? i + 1 - p : distance;
 }
 
-static inline uint64_t zigzag(uint64_t difference)
+/** What a word is foreseen as that comes after words at three times its distance. */
+static inline uint64_t foreseen(uint64_t a, uint64_t b, uint64_t c)
 {
-    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+    return a + (a - b == b - c ? a - b : 0);
 }
 
-/** Words that are foreseen from those @distance before.  Returns: the place of the first that is not, or n */
-static inline __attribute__((always_inline)) size_t foreseen(uint64_t *steps, const uint64_t *words, size_t i, size_t n,
-    size_t distance)
-{
-    /* Several at once, in vectors, if the steps that are read are no longer on their way to memory.  They have been the
-     * same at each multiple of the distance since the run began. */
-    size_t far = distance;
+#define WIDE "avx2,bmi,bmi2"
+#define WIDEST "avx512f,avx512bw,avx512vl,avx512dq,bmi,bmi2"
 
-    if (distance < FAR_WORDS) {
-        for (const size_t end = n - i < FAR_WORDS ? n : i + FAR_WORDS; i < end; i++) {
-            const uint64_t step = words[i] - words[i - distance];
-
-            steps[i] = step;
-            if (step != steps[i - distance])
-                return i;
-        }
-        far = (FAR_WORDS / distance + 1) * distance;
-    }
-    for (; n - i >= GROUP; i += GROUP) {
-        uint64_t step[GROUP], other = 0;
-
-        for (unsigned k = 0; k < GROUP; k++) {
-            step[k] = words[i + k] - words[i + k - distance];
-            other |= step[k] ^ steps[i + k - far];
-        }
-        if (other)
-            break;
-        memcpy(&steps[i], step, sizeof step);
-    }
-    for (; i < n; i++) {
-        const uint64_t step = words[i] - words[i - distance];
-
-        steps[i] = step;
-        if (step != steps[i - distance])
-            break;
-    }
-    return i;
-}
-
-/** The words of a block.  @code, @literal: where to append; @literal has room for TOKENS * (8 + NUMBER_BYTES) + 8.
- * Returns: how many words were done */
-static inline __attribute__((always_inline)) size_t encode_some(struct peet__codec *c, const uint64_t *words,
-    size_t from, size_t n, size_t *inout_distance, uint8_t **inout_code, uint8_t **inout_literal)
-{
-    uint8_t *code = *inout_code, *literal = *inout_literal;
-    size_t distance = *inout_distance, i = from;
-
-    for (int t = 0; t < TOKENS && i < n; t++) {
-        const size_t next = distance ? foreseen(c->steps, words, i, n, distance) : i, run = next - i;
-        uint64_t value, word;
-        unsigned kind, bytes;
-
-        *code = (uint8_t)(run < LONG_RUN ? run << 4 : LONG_RUN << 4);
-        if (__builtin_expect(run >= LONG_RUN, 0))
-            literal = put_number(literal, run - LONG_RUN);
-        i = next;
-        if (i == n) {
-            *code++ |= KIND_END;
-            break;
-        }
-        word = words[i];
-        if (says_code(word)) {
-            const uint64_t slot = slot_of(c, word);
-
-            kind = c->known[slot] == word && c->single[slot] > c->before ? KIND_KNOWN : KIND_NEW;
-            value = kind == KIND_KNOWN ? slot : word;
-            c->known[slot] = word;
-            c->steps[i] = 0;
-            distance = realign(c, words, i, distance);
-            bytes = literal_bytes[kind];
-        } else {
-            const uint64_t last = distance ? words[i - distance] : 0, step = distance ? c->steps[i - distance] : 0;
-
-            value = zigzag(word - last - step);
-            bytes = (71 - (unsigned)__builtin_clzll(value | 1)) >> 3;
-            kind = word == last ? KIND_LAST : bytes;
-            bytes = word == last ? 0 : bytes;
-            c->steps[i] = distance ? word - last : 0;
-        }
-        memcpy(literal, &value, sizeof value);
-        literal += bytes;
-        *code++ |= (uint8_t)kind;
-        i++;
-    }
-    *inout_distance = distance;
-    *inout_code = code;
-    *inout_literal = literal;
-    return i;
-}
-
-static size_t encode_some_plain(struct peet__codec *c, const uint64_t *words, size_t from, size_t n,
-    size_t *inout_distance, uint8_t **inout_code, uint8_t **inout_literal)
-{
-    return encode_some(c, words, from, n, inout_distance, inout_code, inout_literal);
-}
-
-__attribute__((target("avx2,bmi,bmi2"))) static size_t encode_some_wide(struct peet__codec *c, const uint64_t *words,
-    size_t from, size_t n, size_t *inout_distance, uint8_t **inout_code, uint8_t **inout_literal)
-{
-    return encode_some(c, words, from, n, inout_distance, inout_code, inout_literal);
-}
-
-static int encode_by_distance(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
-    struct peet__bytes *literals)
+/** Which of these the processor has: 0, 1, 2 for both. */
+static int width(void)
 {
     const int wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-    size_t distance = 0;
 
-    reset(c, n);
-    c->realigned = 0;
-    for (size_t i = 0; i < n;) {
-        uint8_t *code, *literal;
+    return wide +
+        (wide && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+            __builtin_cpu_supports("avx512bw"));
+}
 
-        if (peet__bytes_reserve(codes, TOKENS) ||
-            peet__bytes_reserve(literals, TOKENS * (size_t)(8 + NUMBER_BYTES) + 8))
-            return PEET_ENOMEM;
-        code = codes->at + codes->n;
-        literal = literals->at + literals->n;
-        i = (wide ? encode_some_wide : encode_some_plain)(c, words, i, n, &distance, &code, &literal);
-        codes->n = (size_t)(code - codes->at);
-        literals->n = (size_t)(literal - literals->at);
+typedef uint64_t eight __attribute__((ext_vector_type(GROUP), aligned(8)));
+typedef int64_t eight_signed __attribute__((ext_vector_type(GROUP)));
+typedef _Bool eight_bits __attribute__((ext_vector_type(GROUP)));
+
+/** As foreseen(), for eight words. */
+static inline __attribute__((always_inline)) eight foreseen_eight(const uint64_t *words, size_t distance)
+{
+    const eight a = *(const eight *)(const void *)(words - distance);
+    const eight b = *(const eight *)(const void *)(words - 2 * distance);
+    const eight step = a - b, before = b - *(const eight *)(const void *)(words - 3 * distance);
+
+    return a + (step & (eight)(step == before));
+}
+
+/** Which of eight words, of which @left is left, are code that was not foreseen: a bit each. */
+static inline __attribute__((always_inline)) unsigned unforeseen_code(eight words, eight left)
+{
+    const eight_bits each =
+        __builtin_convertvector((left != 0) & (((eight_signed)words < 0) | (words >> 32 == CODE_TOP)), eight_bits);
+    uint8_t bits;
+
+    memcpy(&bits, &each, sizeof bits);
+    return bits;
+}
+
+/** What is left of eight words.  @distance: 0, or from there on there are words; @far: also at three times it
+ * Returns: as unforeseen_code() */
+static inline __attribute__((always_inline)) unsigned left_of_eight(const uint64_t *words, size_t distance, int far,
+    uint64_t *left)
+{
+    const eight x = *(const eight *)(const void *)words;
+    const eight is = far ? x ^ foreseen_eight(words, distance)
+        : distance       ? x ^ *(const eight *)(const void *)(words - distance)
+                         : x;
+
+    *(eight *)(void *)left = is;
+    return unforeseen_code(x, is);
+}
+
+/** As left_of_eight(), one by one, for up to eight words at the end of a piece. */
+static unsigned left_of_few(const uint64_t *words, size_t n, size_t distance, int far, uint64_t *left)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *w = words + i;
+
+        left[i] = *w ^
+            (!distance     ? 0
+                    : !far ? *(w - distance)
+                           : foreseen(*(w - distance), *(w - 2 * distance), *(w - 3 * distance)));
+        bits |= (unsigned)(left[i] && says_code(*w)) << i;
     }
-    return 0;
+    return bits;
+}
+
+/** Some words of a piece, from @i to before @end: what is left of them.  @n: words that there are */
+static inline __attribute__((always_inline)) void from_words(struct peet__codec *c, const uint64_t *words, size_t i,
+    size_t end, size_t n, uint64_t *left)
+{
+    while (i < end) {
+        const size_t distance = c->distance, far = STEPS * distance;
+        const size_t stop = !distance || far <= i || far > end ? end : far;
+        unsigned bits = 0;
+
+        if (distance && far <= i)
+            for (; i < stop && n - i >= GROUP && !(bits = left_of_eight(words + i, distance, 1, left)); left += GROUP)
+                i += GROUP;
+        else
+            for (; i < stop && n - i >= GROUP && !(bits = left_of_eight(words + i, distance, 0, left)); left += GROUP)
+                i += GROUP;
+        if (i < stop && n - i < GROUP)
+            bits = left_of_few(words + i, n - i, distance, distance && far <= i, left);
+        if (i > stop) { /* at the last of these eight */
+            left -= i - stop;
+            i = stop;
+        } else if (i < stop) {
+            const size_t some = bits ? (size_t)__builtin_ctz(bits) + 1 : n - i;
+
+            i += some;
+            left += some;
+            if (i > stop) {
+                left -= i - stop;
+                i = stop;
+            } else if (bits) {
+                c->distance = realign(c, words, i - 1, distance);
+            }
+        }
+    }
+}
+
+static void from_words_plain(struct peet__codec *c, const uint64_t *words, size_t i, size_t end, size_t n,
+    uint64_t *left)
+{
+    from_words(c, words, i, end, n, left);
+}
+
+__attribute__((target(WIDE))) static void from_words_wide(struct peet__codec *c, const uint64_t *words, size_t i,
+    size_t end, size_t n, uint64_t *left)
+{
+    from_words(c, words, i, end, n, left);
+}
+
+__attribute__((target(WIDEST))) static void from_words_widest(struct peet__codec *c, const uint64_t *words, size_t i,
+    size_t end, size_t n, uint64_t *left)
+{
+    from_words(c, words, i, end, n, left);
+}
+
+/** What of words of a piece is not foreseen. */
+static void leave(struct peet__codec *c, const uint64_t *words, size_t i, size_t end, size_t n, uint64_t *left)
+{
+    const int wide = width();
+
+    (wide > 1 ? from_words_widest : wide ? from_words_wide : from_words_plain)(c, words, i, end, n, left);
+}
+
+/** Some words of a piece again, from @i to before @end. */
+static inline __attribute__((always_inline)) void to_words(struct peet__codec *c, const uint64_t *left, uint64_t *words,
+    size_t i, size_t end)
+{
+    left -= i;
+    while (i < end) {
+        const size_t distance = c->distance, far = STEPS * distance;
+        const size_t stop = !distance || far <= i || far > end ? end : far;
+        uint64_t *const a = words - distance, *const b = a - distance, *const d = b - distance;
+
+        if (!distance) {
+            for (; i < stop && !((words[i] = left[i]) && says_code(words[i])); i++)
+                ;
+        } else if (far > i) {
+            for (; i < stop; i++) {
+                words[i] = a[i] ^ left[i];
+                if (__builtin_expect(left[i] != 0, 0) && says_code(words[i]))
+                    break;
+            }
+        } else {
+            /* what a word is made of is there before eight of them begin */
+            for (eight x, y; distance >= GROUP && stop - i >= GROUP; i += GROUP) {
+                y = *(const eight *)(const void *)(left + i);
+                x = foreseen_eight(words + i, distance) ^ y;
+                *(eight *)(void *)(words + i) = x;
+                if (unforeseen_code(x, y))
+                    break;
+            }
+            for (; i < stop; i++) {
+                words[i] = foreseen(a[i], b[i], d[i]) ^ left[i];
+                if (__builtin_expect(left[i] != 0, 0) && says_code(words[i]))
+                    break;
+            }
+        }
+        if (i < stop) {
+            c->distance = realign(c, words, i, distance);
+            i++;
+        }
+    }
+}
+
+static void to_words_plain(struct peet__codec *c, const uint64_t *left, uint64_t *words, size_t i, size_t end)
+{
+    to_words(c, left, words, i, end);
+}
+
+__attribute__((target(WIDE))) static void to_words_wide(struct peet__codec *c, const uint64_t *left, uint64_t *words,
+    size_t i, size_t end)
+{
+    to_words(c, left, words, i, end);
+}
+
+__attribute__((target(WIDEST))) static void to_words_widest(struct peet__codec *c, const uint64_t *left,
+    uint64_t *words, size_t i, size_t end)
+{
+    to_words(c, left, words, i, end);
+}
+
+static void again(struct peet__codec *c, const uint64_t *left, uint64_t *words, size_t i, size_t end)
+{
+    const int wide = width();
+
+    (wide > 1 ? to_words_widest : wide ? to_words_wide : to_words_plain)(c, left, words, i, end);
 }
 
 /**
- * Has the piece cost more by distance than it would have cost by context?  Measured on sixteen programs: 0.35 ns for
- * each word, 2.6 for each code and 15 for each change of the distance, most of it for branches that the processor does
- * not foresee; 0.6 to 1.2 ns for each word by context.
+ * Has the piece cost more by distance than it would have cost by context?  Measured on sixteen programs: 0.3 ns for
+ * each word and 17 for each change of the distance, since the processor does not foresee it either; 0.6 ns for each word
+ * by context, and half a byte more, which takes some 0.2 to write.
  */
-static int is_irregular(size_t n, size_t ncodes, size_t realigned)
+static int is_irregular(size_t n, size_t realigned)
 {
-    return 26 * ncodes + 150 * realigned > 11 * n;
+    return 33 * realigned > n;
 }
 
 /** How the pieces after one by distance are encoded. */
@@ -346,88 +404,77 @@ static void choose_next(struct peet__codec *c, int irregular)
                                        : CONTEXT_MOST;
 }
 
+static void encode_piece(struct peet__codec *c, const uint64_t *words, size_t n, int by_context,
+    struct peet__bytes *codes, struct peet__bytes *literals)
+{
+    uint8_t *code = codes->at + codes->n, *literal = literals->at + literals->n;
+    struct peet__contexts contexts;
+
+    *code++ = by_context ? PEET__BY_CONTEXT : PEET__BY_DISTANCE;
+    if (by_context)
+        peet__contexts_begin(&contexts, c->contexts, n);
+    else
+        reset(c, n);
+    for (size_t at = 0; at < n; at += SOME) {
+        const size_t some = n - at < SOME ? n - at : SOME;
+
+        if (by_context)
+            peet__contexts_from(&contexts, words + at, some, c->left);
+        else
+            leave(c, words, at, at + some, n, c->left);
+        if (some % PEET__CODEC_UNIT)
+            memset(c->left + some, 0, (PEET__CODEC_UNIT - some % PEET__CODEC_UNIT) * sizeof *c->left);
+        peet__codec_put(c->left, some, &code, &literal);
+    }
+    codes->n = (size_t)(code - codes->at);
+    literals->n = (size_t)(literal - literals->at);
+}
+
 int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
     struct peet__bytes *literals)
 {
     while (n) {
-        const size_t piece = n < BLOCK_WORDS ? n : BLOCK_WORDS, before = codes->n;
+        const size_t piece = n < BLOCK_WORDS ? n : BLOCK_WORDS;
         const int by_context = c->by_context && piece >= CONTEXT_WORDS;
 
-        if (by_context ? peet__context_encode(c->contexts, words, piece, codes, literals)
-                       : encode_by_distance(c, words, piece, codes, literals))
+        if (peet__bytes_reserve(codes, PEET__CODES_ROOM(piece)) ||
+            peet__bytes_reserve(literals, PEET__LITERALS_ROOM(piece)))
             return PEET_ENOMEM;
+        encode_piece(c, words, piece, by_context, codes, literals);
         if (by_context)
             c->by_context--;
         else if (c->fast && piece >= CONTEXT_WORDS)
-            choose_next(c, is_irregular(piece, codes->n - before, c->realigned));
+            choose_next(c, is_irregular(piece, c->realigned));
         words += piece;
         n -= piece;
     }
     return 0;
 }
 
-/** The word that a token says.  Returns: 0 or PEET_EFORMAT */
-static inline int take_literal(struct peet__codec *c, struct peet__packed *p, unsigned kind, uint64_t *out_value)
+static int decode_piece(struct peet__codec *c, struct peet__packed *p, uint64_t *words, size_t n)
 {
-    const size_t bytes = literal_bytes[kind], left = (size_t)(p->literals_end - p->literal);
-    uint64_t value = 0;
+    struct peet__contexts contexts;
+    int by_context;
 
-    if (left < bytes)
+    if (p->code == p->codes_end || *p->code > PEET__BY_CONTEXT)
         return PEET_EFORMAT;
-    if (__builtin_expect(left >= sizeof value, 1)) /* of a length that the compiler knows: a load, not a call */
-        memcpy(&value, p->literal, sizeof value);
+    by_context = *p->code++ == PEET__BY_CONTEXT;
+    if (by_context)
+        peet__contexts_begin(&contexts, c->contexts, n);
     else
-        memcpy(&value, p->literal, left);
-    value &= bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
-    p->literal += bytes;
-    if (kind == KIND_KNOWN) {
-        if (value >> (64 - c->shift) || c->single[value] <= c->before)
-            return PEET_EFORMAT;
-        value = c->known[value];
-    }
-    *out_value = value;
-    return 0;
-}
+        reset(c, n);
+    for (size_t at = 0; at < n; at += SOME) {
+        const size_t some = n - at < SOME ? n - at : SOME;
 
-static int decode_block(struct peet__codec *c, struct peet__packed *p, uint64_t *words, size_t n)
-{
-    size_t distance = 0, i = 0;
-
-    if (p->code != p->codes_end && *p->code == PEET__BY_CONTEXT)
-        return peet__context_decode(c->contexts, p, words, n);
-    reset(c, n);
-    while (i < n) {
-        uint64_t run, more = 0, value;
-        unsigned kind;
-
-        if (p->code == p->codes_end)
+        if (peet__codec_take(p, c->left, some))
             return PEET_EFORMAT;
-        kind = *p->code & 15;
-        run = *p->code++ >> 4;
-        if (run == LONG_RUN && peet__take_number(&p->literal, p->literals_end, &more))
-            return PEET_EFORMAT;
-        if (more > n || (run += more) > n - i || (run && !distance) || kind > KIND_NEW)
-            return PEET_EFORMAT;
-        for (const size_t end = i + run; i < end; i++) {
-            c->steps[i] = c->steps[i - distance];
-            words[i] = words[i - distance] + c->steps[i];
-        }
-        if ((kind == KIND_END) != (i == n) || (kind != KIND_END && take_literal(c, p, kind, &value)))
-            return PEET_EFORMAT;
-        if (kind == KIND_END)
-            return 0;
-        if (kind == KIND_KNOWN || kind == KIND_NEW) {
-            words[i] = value;
-            c->known[slot_of(c, value)] = value;
-            c->steps[i] = 0;
-            distance = realign(c, words, i, distance);
-        } else {
-            const uint64_t last = distance ? words[i - distance] : 0, step = distance ? c->steps[i - distance] : 0;
-
-            words[i] = kind == KIND_LAST ? last : last + step + (value >> 1 ^ -(value & 1));
-            c->steps[i] = distance ? words[i] - last : 0;
-        }
-        i++;
+        for (size_t i = some; i % PEET__CODEC_UNIT; i++)
+            if (c->left[i]) /* there are no such words */
+                return PEET_EFORMAT;
+        if (by_context)
+            peet__contexts_to(&contexts, c->left, some, words + at);
+        else
+            again(c, c->left, words, at, at + some);
     }
     return 0;
 }
@@ -438,7 +485,7 @@ int peet__codec_decode(struct peet__codec *c, const uint8_t *codes, size_t codes
     struct peet__packed p = {codes, codes + codes_bytes, literals, literals + literals_bytes};
 
     for (size_t at = 0; at < n; at += BLOCK_WORDS)
-        if (decode_block(c, &p, words + at, n - at < BLOCK_WORDS ? n - at : BLOCK_WORDS))
+        if (decode_piece(c, &p, words + at, n - at < BLOCK_WORDS ? n - at : BLOCK_WORDS))
             return PEET_EFORMAT;
     return p.code == p.codes_end && p.literal == p.literals_end ? 0 : PEET_EFORMAT;
 }

@@ -4,21 +4,23 @@
  * others are kept.  zstd, the second, then has little left to do.
  *
  * A program does again what it did before.  So the encoder stays at a *distance*: it holds each word against the one so
- * many words before.  A word is foreseen if it differs from that one by as much as that one differed from its own (its
- * *step*): 0 for blocks and registers that stay, the stride for addresses that go on.  The encoder reads words of a run
- * that is foreseen with a load, an addition and a comparison each.  Where another block comes than was foreseen, the
- * distance changes to the place where the program went the same way last; the decoder finds it like the encoder, so
- * the distance is never written.  This is dictionary compression with implicit references (Williams, "LZRW4", 1991)
- * on values that are predicted by last value and stride (Burtscher, "VPC3", SIGMETRICS 2004).
+ * many words before.  That one is what the word is foreseen as, or that one and its step, if it had the same step twice: 0
+ * for blocks and registers that stay, the stride for addresses that go on.  What is left is the exclusive or of both, for eight words at once.
+ * Where another block comes than was foreseen, the distance changes to the place where the program went the same way last;
+ * the decoder finds it like the encoder, so the distance is never written.  This is dictionary compression with implicit
+ * references (Williams, "LZRW4", 1991) on values that are predicted by last value and stride (two-delta: Sazeides and Smith,
+ * "The Predictability of Data Values", MICRO 1997; Burtscher, "VPC3", SIGMETRICS 2004).
  *
- * codes      a byte for each word that is not foreseen: the length of the run before it, and how the word is given
- * literals   lengths of long runs, differences from what was foreseen, places in a table of code words, code words
+ * Of what is left, only bytes that are not 0 are kept (codec_bytes.c):
+ *
+ * codes      for each piece a byte that says how it was predicted, then where bytes stand that are not 0
+ * literals   these bytes
  *
  * Strings of more than 65536 words are encoded in pieces of as many, which share nothing.
  *
- * Where words are not foreseen, each of them costs the processor a branch that it does not foresee either.  Pieces of
- * such words are encoded in another way (codec_context.c), which takes a third to two thirds of the time and leaves as
- * many bytes or some more; the first code of a piece says which.
+ * Each change of the distance costs the processor a branch that it does not foresee either.  Pieces with many of them
+ * are predicted in another way (codec_context.c), which takes a third of the time then and leaves as many bytes or some
+ * more.
  */
 #ifndef PEET_TRACE_CODEC_H
 #define PEET_TRACE_CODEC_H
@@ -54,8 +56,8 @@ size_t peet__codec_bytes(void);
 void peet__codec_init(struct peet__codec *codec, int fast);
 
 /** Strings with so much room are not made longer while n words are encoded into them. */
-#define PEET__CODES_ROOM(n) ((n) + 8192)
-#define PEET__LITERALS_ROOM(n) (9 * (n) + 81920)
+#define PEET__CODES_ROOM(n) ((n) + (n) / 4 + 256)
+#define PEET__LITERALS_ROOM(n) (8 * (n) + 64)
 
 /** peet__codec_encode() - append the codes of n words to @codes, and what was not predicted to @literals.  Returns: 0
  * or PEET_ENOMEM */

@@ -334,10 +334,10 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
 
         switch (e->entry.kind) {
         case PEET__ENTRY_DESCRIPTION:
-            if (e->entry.first < PEET_RECORDING_VERSION_MIN || e->entry.first > PEET_RECORDING_VERSION)
+            if (e->entry.first != PEET_RECORDING_VERSION)
                 return peet_error_set(error, PEET_EVERSION,
-                    "%s: a trace of version %" PRIu64 "; this peet reads versions %d to %d", r->path, e->entry.first,
-                    PEET_RECORDING_VERSION_MIN, PEET_RECORDING_VERSION);
+                    "%s: a trace of version %" PRIu64 "; this peet reads version %d", r->path, e->entry.first,
+                    PEET_RECORDING_VERSION);
             err = text_of(r, e, &r->description, error);
             break;
         case PEET__ENTRY_ENDING:

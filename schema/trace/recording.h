@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <peet/error.h>
 
-enum { PEET_RECORDING_VERSION = 3, PEET_RECORDING_VERSION_MIN = 2 };
+enum { PEET_RECORDING_VERSION = 4 };
 
 enum peet_stream_kind {
     PEET_STREAM_MAIN,
