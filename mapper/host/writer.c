@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_BYTES = 4 << 20, WAIT_MS = 100, PACKED_WORDS_MOST = 64 << 10 };
+enum { RING_BYTES = 1 << 20, WAIT_MS = 100, PACKED_WORDS_MOST = 32 << 10 };
 
 /* Of a slice that is packed in the ring, a message is never longer than what copy_bytes() is for. */
 _Static_assert(PACKED_WORDS_MOST * 10 + (128 << 10) < RING_BYTES / 2, "packed words lie in the ring");

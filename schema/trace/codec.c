@@ -17,7 +17,7 @@ enum {
     GROUP = 8,           /* words that are looked at at once */
     STEPS = 3,           /* a word's step is foreseen from so many words before it */
     CONTEXT_PIECES = 3,  /* are encoded by context before the distance is tried again; after each try in vain */
-    CONTEXT_MOST = 127,  /* twice as many and one, up to so many */
+    CONTEXT_MOST = 31,   /* twice as many and one, up to so many */
     CONTEXT_WORDS = 1024 /* pieces of fewer words are always encoded by distance */
 };
 
@@ -392,7 +392,7 @@ static void again(struct peet__codec *c, const uint64_t *left, uint64_t *words, 
  */
 static int is_irregular(size_t n, size_t realigned)
 {
-    return 33 * realigned > n;
+    return 25 * realigned > n;
 }
 
 /** How the pieces after one by distance are encoded. */

@@ -179,8 +179,10 @@ static inline int take_bytes(const uint8_t **at, const uint8_t *end, unsigned n,
     return 0;
 }
 
-__attribute__((target(VECTORS))) static int take_group_wide(struct peet__packed *p, uint8_t nonzero, uint64_t *words)
+__attribute__((target(VECTORS))) static inline int take_group_wide(struct peet__packed *p, unsigned nonzero,
+    uint64_t *words)
 {
+    const size_t left = (size_t)(p->literals_end - p->literal);
     uint64_t masks;
     unsigned n;
 
@@ -188,9 +190,12 @@ __attribute__((target(VECTORS))) static int take_group_wide(struct peet__packed 
         return PEET_EFORMAT;
     masks = _pdep_u64(masks, bytes_of(nonzero));
     n = (unsigned)__builtin_popcountll(masks);
-    if ((size_t)(p->literals_end - p->literal) < n)
+    if (left < n)
         return PEET_EFORMAT;
-    _mm512_storeu_si512(words, _mm512_maskz_expandloadu_epi8(masks, p->literal));
+    _mm512_storeu_si512(words,
+        __builtin_expect(left >= sizeof(__m512i), 1) /* a load that asks for no mask is faster */
+            ? _mm512_maskz_expand_epi8(masks, _mm512_loadu_si512(p->literal))
+            : _mm512_maskz_expandloadu_epi8(masks, p->literal));
     p->literal += n;
     return 0;
 }
@@ -231,36 +236,57 @@ static inline uint64_t spread(uint64_t bytes, unsigned mask)
     return word;
 }
 
-__attribute__((target(BITS))) static int take_group_by_bits(struct peet__packed *p, uint8_t nonzero, uint64_t *words)
+__attribute__((target(BITS))) static inline int take_group_by_bits(struct peet__packed *p, unsigned nonzero,
+    uint64_t *words)
 {
     return take_group(p, nonzero, words, spread_by_bits);
 }
 
-static int take_group_plain(struct peet__packed *p, uint8_t nonzero, uint64_t *words)
+static inline int take_group_plain(struct peet__packed *p, unsigned nonzero, uint64_t *words)
 {
     return take_group(p, nonzero, words, spread);
 }
 
-int peet__codec_take(struct peet__packed *p, uint64_t *words, size_t n)
+static inline __attribute__((always_inline)) int take_some(struct peet__packed *from, uint64_t *words, size_t n,
+    int (*take)(struct peet__packed *, unsigned, uint64_t *))
 {
-    int (*const take)(struct peet__packed *, uint8_t, uint64_t *) = has_vectors() ? take_group_wide
-        : has_bits()                                                              ? take_group_by_bits
-                                                                                  : take_group_plain;
+    struct peet__packed p = *from;
 
     for (size_t i = 0; i < n; i += PEET__CODEC_UNIT) {
         unsigned groups;
 
-        if (p->code == p->codes_end)
+        if (p.code == p.codes_end)
             return PEET_EFORMAT;
-        groups = *p->code++;
+        groups = *p.code++;
         memset(words + i, 0, PEET__CODEC_UNIT * sizeof *words);
-        for (unsigned g = 0; groups >> g; g++)
-            if (groups >> g & 1) {
-                if (p->code == p->codes_end)
-                    return PEET_EFORMAT;
-                if (take(p, *p->code++, words + i + g * GROUP)) /* moved before the call: arguments come first */
-                    return PEET_EFORMAT;
-            }
+        for (; groups; groups &= groups - 1) {
+            const unsigned g = (unsigned)__builtin_ctz(groups);
+            unsigned nonzero;
+
+            if (p.code == p.codes_end)
+                return PEET_EFORMAT;
+            nonzero = *p.code++;
+            if (take(&p, nonzero, words + i + g * GROUP))
+                return PEET_EFORMAT;
+        }
     }
+    *from = p;
     return 0;
+}
+
+__attribute__((target(VECTORS))) static int take_wide(struct peet__packed *p, uint64_t *words, size_t n)
+{
+    return take_some(p, words, n, take_group_wide);
+}
+
+__attribute__((target(BITS))) static int take_by_bits(struct peet__packed *p, uint64_t *words, size_t n)
+{
+    return take_some(p, words, n, take_group_by_bits);
+}
+
+int peet__codec_take(struct peet__packed *p, uint64_t *words, size_t n)
+{
+    return has_vectors() ? take_wide(p, words, n)
+        : has_bits()     ? take_by_bits(p, words, n)
+                         : take_some(p, words, n, take_group_plain);
 }

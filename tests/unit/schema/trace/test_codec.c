@@ -295,7 +295,7 @@ static void test_by_context(void)
     for (unsigned i = 0; i < 40; i++)
         CU_ASSERT(!by_context(codec, 8192));
     irregular(8192); /* ... later each time that it is tried in vain */
-    for (unsigned pieces = 3, tries = 0; tries < 8; tries++, pieces = pieces < 127 ? 2 * pieces + 1 : 127) {
+    for (unsigned pieces = 3, tries = 0; tries < 8; tries++, pieces = pieces < 31 ? 2 * pieces + 1 : 31) {
         CU_ASSERT(!by_context(codec, 8192));
         for (unsigned i = 0; i < pieces; i++)
             CU_ASSERT(by_context(codec, 8192));
