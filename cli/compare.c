@@ -545,6 +545,16 @@ static json_t *texts_again(enum what what, struct feed *f, size_t at, size_t n)
     return texts_of(what, &few, 0, CONTEXT);
 }
 
+/** The similarity, and what it may be at most: more than that only if the distance is an upper bound. */
+static void add_similarity(json_t *pair, const struct peet_distance *d, size_t na, size_t nb)
+{
+    const double all = (double)(na + nb);
+
+    json_object_set_new(pair, "similarity_percent", json_real(peet_similarity(d, na, nb)));
+    json_object_set_new(pair, "similarity_at_most_percent",
+        json_real(all > 0 ? 100 * (all - (double)d->least) / all : 100));
+}
+
 /** As pair_json(), of sequences that are not in memory. */
 static json_t *long_pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b,
     double *sums, struct peet_error *error)
@@ -560,9 +570,10 @@ static json_t *long_pair_json(const struct asked *asked, const struct sequence *
     if (!err) {
         sums[0] += (double)d.matched;
         sums[1] += (double)(a->n + b->n);
-        pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:[]}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
+        pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:[]}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
             "length_a", (json_int_t)a->n, "length_b", (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least",
-            (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences");
+            (json_int_t)d.least, "differences");
+        add_similarity(pair, &d, a->n, b->n);
         if (d.edits)
             json_object_set_new(pair, "first_difference",
                 json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
@@ -590,9 +601,10 @@ static json_t *pair_json(const struct asked *asked, const struct sequence *a, co
     note(&l, a->n, b->n, 0);
     sums[0] += (double)d.matched;
     sums[1] += (double)(a->n + b->n);
-    pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:o}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
+    pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
         "length_a", (json_int_t)a->n, "length_b", (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least",
-        (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences", l.differences);
+        (json_int_t)d.least, "differences", l.differences);
+    add_similarity(pair, &d, a->n, b->n);
     if (d.edits)
         json_object_set_new(pair, "first_difference",
             json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
@@ -629,6 +641,10 @@ static void show(const json_t *all)
             integer(pair, "a"), integer(pair, "b"), integer(pair, "length_a"), integer(pair, "length_b"),
             integer(pair, "edits"), integer(pair, "edits_at_least"),
             json_number_value(json_object_get(pair, "similarity_percent")));
+        if (integer(pair, "edits") > integer(pair, "edits_at_least"))
+            printf("         not exact: between %.2f%% and %.2f%% are the same, in the same order\n",
+                json_number_value(json_object_get(pair, "similarity_percent")),
+                json_number_value(json_object_get(pair, "similarity_at_most_percent")));
         if (json_object_get(pair, "first_difference")) {
             printf("         first difference: %" JSON_INTEGER_FORMAT " of A, %" JSON_INTEGER_FORMAT " of B\n",
                 integer(json_object_get(pair, "first_difference"), "a"),

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORES_STEP = 16, PATTERN = 3 };
+enum { CORES_STEP = 16, PATTERN = 3, INTERRUPTED = 256 };
 
 /** A thread that has executed the pattern. */
 struct target {
@@ -14,12 +14,18 @@ struct target {
     unsigned thread;
 };
 
-/** How much of the pattern a core has executed.  Interrupts may come in between: what is executed elsewhere does not
- * count. */
-struct progress {
-    unsigned done;
-    uint64_t next; /* where the pattern goes on */
-    size_t last;   /* the target that the core's last instruction belonged to */
+/** How much of the pattern a thread has executed: by its stack, since the core may execute another thread in between, and
+ * another core may go on. */
+struct pattern {
+    unsigned done;     /* 0: nothing */
+    uint64_t next;     /* where it goes on, */
+    uint64_t sp;       /* with this stack pointer */
+    uint64_t physical; /* of the page that it points into */
+};
+
+struct core {
+    struct pattern pattern; /* of the thread that it executed last */
+    size_t last;            /* the target that its last instruction belonged to */
 };
 
 struct peet_extract {
@@ -28,8 +34,10 @@ struct peet_extract {
     void *arg;
     struct target *targets;
     size_t ntargets, room;
-    struct progress *cores;
+    struct core *cores;
     unsigned ncores, nthreads;
+    struct pattern interrupted[INTERRUPTED]; /* the oldest gives way: its thread is over as a rule */
+    unsigned ninterrupted;                   /* that there ever were */
 };
 
 struct peet_extract *peet_extract_new(const struct peet_extract_config *config, const struct peet_extract_ops *ops,
@@ -66,11 +74,11 @@ unsigned peet_extract_threads(const struct peet_extract *x)
     return x->nthreads;
 }
 
-static struct progress *core_of(struct peet_extract *x, unsigned core)
+static struct core *core_of(struct peet_extract *x, unsigned core)
 {
     if (core >= x->ncores) {
         const unsigned n = core + CORES_STEP;
-        struct progress *more = realloc(x->cores, n * sizeof *more);
+        struct core *more = realloc(x->cores, n * sizeof *more);
 
         if (!more)
             return NULL;
@@ -101,22 +109,48 @@ static int is_add(const struct peet_extract_insn *i)
         (i->length == sizeof longer && !memcmp(i->bytes, longer, sizeof longer));
 }
 
-/** Returns: 1 if the pattern is complete with this instruction */
-static int advance(struct progress *p, const struct peet_extract_insn *i)
+static uint64_t stack_page(struct peet_extract *x, const struct peet_extract_insn *i)
 {
-    if (p->done && i->pc == p->next && is_add(i)) {
+    return x->ops.translate(x->arg, i->core, i->sp - i->sp % x->config.page_bytes);
+}
+
+static int goes_on(struct peet_extract *x, const struct pattern *p, const struct peet_extract_insn *i)
+{
+    return p->done && i->pc == p->next && i->sp == p->sp && stack_page(x, i) == p->physical;
+}
+
+/** Another thread than the one before, or that one in a handler of a signal: has it been interrupted in the pattern? */
+static void change(struct peet_extract *x, struct pattern *p, const struct peet_extract_insn *i)
+{
+    const unsigned n = x->ninterrupted < INTERRUPTED ? x->ninterrupted : INTERRUPTED;
+
+    if (p->done)
+        x->interrupted[x->ninterrupted++ % INTERRUPTED] = *p;
+    p->done = 0;
+    for (unsigned k = 0; k < n && !p->done; k++)
+        if (goes_on(x, &x->interrupted[k], i)) {
+            *p = x->interrupted[k];
+            x->interrupted[k].done = 0;
+        }
+}
+
+/** Returns: 1 if the pattern is complete with this instruction */
+static int advance(struct peet_extract *x, struct pattern *p, const struct peet_extract_insn *i)
+{
+    if (i->pc >> 63) /* an operating system's: the thread may go on after it */
+        return 0;
+    if (!goes_on(x, p, i))
+        change(x, p, i);
+    if (p->done && is_add(i)) {
         p->next = i->pc + i->length;
         if (++p->done < PATTERN)
             return 0;
         p->done = 0;
         return 1;
     }
-    if (is_mov(i)) {
-        p->done = 1;
-        p->next = i->pc + i->length;
-    } else if (i->pc == p->next) {
-        p->done = 0;
-    }
+    p->done = 0;
+    if (is_mov(i))
+        *p = (struct pattern){1, i->pc + i->length, i->sp, stack_page(x, i)};
     return 0;
 }
 
@@ -156,7 +190,7 @@ static int belongs(struct peet_extract *x, const struct target *t, const struct 
 
 int peet_extract_step(struct peet_extract *x, const struct peet_extract_insn *i)
 {
-    struct progress *p = core_of(x, i->core);
+    struct core *p = core_of(x, i->core);
     size_t at;
 
     if (!p)
@@ -167,7 +201,7 @@ int peet_extract_step(struct peet_extract *x, const struct peet_extract_insn *i)
             ;
     if (at < x->ntargets)
         p->last = at;
-    if (advance(p, i) && found(x, i)) /* what follows is the thread's */
+    if (advance(x, &p->pattern, i) && found(x, i)) /* what follows is the thread's */
         return -2;
     if (at == x->ntargets)
         return -1;

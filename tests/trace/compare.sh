@@ -83,6 +83,8 @@ import json, sys
 exact, pieces, itself = (json.load(open(name))["pairs"][0] for name in sys.argv[1:])
 assert exact["length_a"] > 100000 and exact["edits"] > 500
 assert pieces["edits_at_least"] <= exact["edits"] <= pieces["edits"] <= 1.1 * exact["edits"], (exact["edits"], pieces)
+assert pieces["similarity_percent"] <= exact["similarity_percent"] <= pieces["similarity_at_most_percent"], pieces
+assert abs(exact["similarity_percent"] - exact["similarity_at_most_percent"]) < 1e-9, exact
 for key in ("a", "b", "before", "then_a", "then_b"):
     assert pieces["first_difference"][key] == exact["first_difference"][key], (pieces["first_difference"], exact["first_difference"])
 assert itself["edits"] == 0 and itself["similarity_percent"] == 100

@@ -88,9 +88,10 @@ for word in "$@" --and; do
 done
 (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$dir/initrd.gz" || fail "the file system cannot be written"
 
-# One thread of the host for all processors: their instructions come one after the other.
+# One thread of the host for all processors: their instructions come one after the other.  No huge pages: a stack that is gathered into one
+# moves to another physical address, by which its thread is known, and the slower the host, the sooner that happens.
 timeout "$limit" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp "$cpus" -m "$memory" -nodefaults -display none -no-reboot \
-    -serial "file:$dir/console.txt" -kernel "$kernel" -initrd "$dir/initrd.gz" -append "console=ttyS0 panic=-1 mitigations=off norandmaps nowatchdog rcupdate.rcu_cpu_stall_suppress=1" \
+    -serial "file:$dir/console.txt" -kernel "$kernel" -initrd "$dir/initrd.gz" -append "console=ttyS0 panic=-1 mitigations=off norandmaps nowatchdog rcupdate.rcu_cpu_stall_suppress=1 transparent_hugepage=never" \
     -plugin "$plugin,out=$dir$options" </dev/null
 status=$?
 rm -f "$dir/initrd.gz"

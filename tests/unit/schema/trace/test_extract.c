@@ -81,7 +81,7 @@ static void next_of(struct model *t, struct peet_extract_insn *i)
     i->bytes = code[t->step == 10 && !t->marked ? 3 : which];
     i->length = lengths[which];
     i->pc = t->pc;
-    i->sp = top_of(t) - 64 - (t->step > 20 ? (unsigned)rand() % 60000 * 8 : t->step * 8);
+    i->sp = top_of(t) - 64 - (t->step > 20 ? (unsigned)rand() % 60000 * 8 : t->step > 11 ? t->step * 8 : 0);
     t->pc += i->length;
     if (t->step > 30 && rand() % 8 == 0)
         t->pc = 0x400000 + (unsigned)rand() % 4096;
@@ -129,9 +129,8 @@ static void test_mixture(void)
         in_kernel[core] = rand() % 10 == 0;
         for (unsigned c = 0; c < CORES; c++)
             taken |= running[c] == other;
-        /* a migration inside the pattern is not followed; an interrupt is */
-        if (in_kernel[core] && !taken && rand() % 4 == 0 && !(t->step > 8 && t->step < 11) &&
-            !(other->step > 8 && other->step < 11))
+        /* also inside the pattern, and to another core */
+        if (in_kernel[core] && !taken && rand() % 4 == 0)
             t = running[core] = other;
         if (in_kernel[core]) {
             i.pc = 0xffffffff81000000u + (unsigned)rand() % 4096;
