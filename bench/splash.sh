@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs of SPLASH-3 out of a full system against peet's own record of the same sources (docs/TRACES.md): fft, lu (both), radix at once in one
+# system, fmm, ocean (both) in another, four threads each; how many instructions, calls and returns are the same.
+#
+#   bench/splash.sh [--prefix DIR] [--kernel FILE] [--into DIR] [--only NAMES] SPLASH
+#
+# SPLASH is the folder of SPLASH-3 (https://github.com/SakalisC/Splash-3).  DIR of --prefix is a build directory or an installation (default: build/ of
+# this tree).  --into: where programs, traces and comparisons stay (default: a folder that is removed).  --only "fft radix": these alone.
+# Needs m4; for the systems qemu-system-x86_64 and cpio, and a kernel as peet-qemu has it.  Without QEMU the programs are made and
+# recorded, and the script ends there.
+. "$(dirname "$0")/lib.sh"
+into= kernel= only= selected=
+options "prefix into kernel only" "$@"
+read -r splash <<<"$selected"
+[ -n "$splash" ] && [ -d "$splash/codes" ] || usage
+splash=$(cd "$splash" && pwd)
+begin
+into=${into:-$work/splash}
+mkdir -p "$into" && into=$(cd "$into" && pwd) || exit 2
+command -v m4 >/dev/null || { echo "splash.sh: no m4" >&2; exit 2; }
+
+# What is put into each file: a thread is marked where it begins, main() once although it works, too.
+cat >"$into/mark.h" <<'END'
+#include <peet/marker.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((weak)) _Thread_local int splash_marked;
+__attribute__((weak)) _Atomic unsigned splash_threads;
+#define SPLASH_MARK \
+    if (!splash_marked) { \
+        splash_marked = 1; \
+        peet_marker(SPLASH_PROGRAM * 256 + splash_threads++); \
+    }
+#ifdef SPLASH_INPUT /* in the system there is nobody to type it */
+static inline void splash_input(void)
+{
+    int ends[2];
+
+    if (pipe(ends) || write(ends[1], SPLASH_INPUT, strlen(SPLASH_INPUT)) < 0 || dup2(ends[0], 0))
+        _exit(3);
+    close(ends[1]);
+}
+#else
+#define splash_input()
+#endif
+END
+
+# system | name | its folder | the function of its threads | arguments
+list() {
+    cat <<'END'
+1|fft|kernels/fft|SlaveStart|-m10 -p4
+1|lu.contiguous|kernels/lu/contiguous_blocks|SlaveStart|-n64 -b8 -p4
+1|lu.non-contiguous|kernels/lu/non_contiguous_blocks|SlaveStart|-n64 -b8 -p4
+1|radix|kernels/radix|slave_sort|-n8192 -r256 -p4
+2|fmm|apps/fmm|ParallelExecute|
+2|ocean.contiguous|apps/ocean/contiguous_partitions|slave|-n18 -p4
+2|ocean.non-contiguous|apps/ocean/non_contiguous_partitions|slave|-n18 -p4
+END
+}
+
+# prepare NAME FOLDER FUNCTION NUMBER: its sources, marked, in $into/NAME; the program for the system, and the one that peetcc makes
+prepare() {
+    local name=$1 from=$splash/codes/$2 function=$3 number=$4 to=$into/$1 file input=()
+    rm -rf "$to" && mkdir -p "$to" && cp "$from"/*.in "$to" || return 1
+    # with 8194 places in each row, as they are, the arrays want more memory than a small system has
+    [ "$name" != ocean.non-contiguous ] || sed -i 's/^\(#define [IJ]MAX *\)8194/\166/' "$to/decs.h.in"
+    [ "$name" != fmm ] || input=(-DSPLASH_INPUT="\"$(sed 's/$/\\n/' "$from/inputs/input.4.256" | tr -d '\n')\"")
+    for file in "$to"/*.in; do
+        awk -v threads="$function" '
+            { print }
+            $0 ~ "^(int +|void +)?(main|" threads ") *\\(" && !/;/ { inside = /main/ ? "main" : "thread" }
+            /^{/ && inside { print inside == "main" ? "splash_input(); SPLASH_MARK" : "SPLASH_MARK"; inside = "" }' "$file" |
+            m4 -Ulen -Uindex "$splash/codes/pthread_macros/pthread.m4.stougie" - >"${file%.in}" || return 1
+    done
+    [ "$(cat "$to"/*.c | grep -c '^SPLASH_MARK\|^splash_input(); SPLASH_MARK')" = 2 ] || { echo "splash.sh: $name: the marker has not two places" >&2; return 1; }
+    local flags=(-O2 -pthread -std=c11 -D_XOPEN_SOURCE=500 -D_POSIX_C_SOURCE=200112 -fno-strict-aliasing -w -I"$here/../schema/include" -include "$into/mark.h"
+        -DSPLASH_PROGRAM="$number" "${input[@]}")
+    "$CC" "${flags[@]}" -fPIE -static -o "$to/system" "$to"/*.c -lm && "$prefix/bin/peetcc" "${flags[@]}" -o "$to/recorded" "$to"/*.c -lm
+}
+
+# share FILE: the similarity that a comparison says
+share() {
+    sed -n 's/^all: \([0-9.]*\)% similar.*/\1/p' "$1"
+}
+
+options=()
+[ -z "$kernel" ] || options=(--kernel "$kernel")
+for system in 1 2; do
+    names=() programs=() number=0
+    while IFS='|' read -r in name folder function arguments; do
+        [ "$in" = $system ] && [[ -z $only || " $only " == *" $name "* ]] || continue
+        number=$((number + 1))
+        prepare "$name" "$folder" "$function" $number || { echo "splash.sh: $name cannot be made" >&2; exit 1; }
+        # shellcheck disable=SC2206
+        words=($arguments)
+        "$prefix/bin/peet" run -q -m ideal -n 4 -o trace -d "$into/$name/own" -- "$into/$name/recorded" "${words[@]}" </dev/null >"$into/$name/own.out" || exit 1
+        names+=("$name")
+        [ ${#programs[@]} -eq 0 ] || programs+=(--and)
+        programs+=("$into/$name/system" "${words[@]}")
+    done < <(list)
+    [ ${#names[@]} -gt 0 ] || continue
+    if ! command -v qemu-system-x86_64 >/dev/null; then
+        echo "splash.sh: no qemu-system-x86_64: made and recorded: ${names[*]}"
+        continue
+    fi
+    "$prefix/bin/peet-qemu" "${options[@]}" --cpus 4 --memory 2G -d "$into/system$system" "${programs[@]}" || exit 1
+    for ((k = 0; k < ${#names[@]}; k++)); do
+        for what in instructions calls; do
+            "$prefix/bin/peet" compare --what $what --functions common --effort 40000 "$into/system$system/$((k + 1))" "$into/${names[k]}/own" \
+                >"$into/${names[k]}/$what" || exit 1
+        done
+        printf '%-22s instructions %6s %%   calls and returns %6s %%\n' "${names[k]}" "$(share "$into/${names[k]}/instructions")" "$(share "$into/${names[k]}/calls")"
+    done
+done
