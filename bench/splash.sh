@@ -95,7 +95,8 @@ for system in 1 2; do
         prepare "$name" "$folder" "$function" $number || { echo "splash.sh: $name cannot be made" >&2; exit 1; }
         # shellcheck disable=SC2206
         words=($arguments)
-        "$prefix/bin/peet" run -q -m ideal -n 4 -o trace -d "$into/$name/own" -- "$into/$name/recorded" "${words[@]}" </dev/null >"$into/$name/own.out" || exit 1
+        # fmm leaves a file where it runs
+        (cd "$into/$name" && exec "$prefix/bin/peet" run -q -m ideal -n 4 -o trace -d own -- ./recorded "${words[@]}" </dev/null >own.out) || exit 1
         names+=("$name")
         [ ${#programs[@]} -eq 0 ] || programs+=(--and)
         programs+=("$into/$name/system" "${words[@]}")
