@@ -517,6 +517,10 @@ static int copy(struct peet_cut *cut, struct peet_recorder *to, struct peet_erro
     if (!err && n)
         err = peet_recorder_code(to, code, n);
     if (!err)
+        err = peet_recording_paths_bytes(cut->from, &code, &n, error);
+    if (!err && n)
+        err = peet_recorder_paths(to, code, n);
+    if (!err)
         err = peet_recording_answers(cut->from, &answers, &n, error);
     for (size_t i = 0; !err && i < n; i++)
         err = peet_recorder_answer(to, &answers[i]);

@@ -9,6 +9,7 @@
 #include "decode/decode.h"
 #include "trace/code.h"
 #include "trace/insns.h"
+#include "trace/paths.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -21,6 +22,13 @@
 #include <unistd.h>
 
 enum { FILES_MAX = 4096 };
+
+static int add_path(void *arg, struct peet_program *program, uint64_t word)
+{
+    struct peet_error ignored = {0, ""};
+
+    return peet_recording_add_path(arg, program, word, &ignored);
+}
 
 int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program,
     struct peet_error *error)
@@ -52,6 +60,7 @@ int peet_cli_trace_program(struct peet_recording *recording, struct peet_program
         const int blocks = peet_recording_add_code(recording, *out_program, error);
 
         err = blocks < 0 ? blocks : 0;
+        peet_program_set_rescan(*out_program, add_path, recording);
     }
     return err;
 }

@@ -166,9 +166,9 @@ int peet_walk_follow(struct peet_cut *cut, struct peet_walk *w, uint64_t until, 
 
         if (!cut->by_cycles && w->instructions >= until && !w->over && !w->marked)
             return 1;
-        do { /* a block without a record goes with the record that says that it was executed */
+        do { /* a block without a record goes with the record that says that it was executed, or that came before it */
             err = step(cut, w, error);
-        } while (!err && w->cursor == before && !busy && w->cursor != w->end);
+        } while (!err && ((w->cursor == before && !busy && w->cursor != w->end) || peet_decode_in_path(w->state)));
         if (err)
             return err;
     }

@@ -4,6 +4,7 @@
 #include "engine/processors.h"
 #include "foreign/translate.h"
 #include "host/images.h"
+#include "host/recording.h"
 
 #include <limits.h>
 
@@ -63,6 +64,8 @@ int peet_host_foreign_block(struct peet_program *program, uint64_t word, struct 
     const struct peet_foreign_block *path = of ? peet_foreign_path(word, &n) : NULL;
     int err = path ? peet_program_add_foreign(program, word, path, n, error) : 0;
 
+    if (path && !err)
+        peet_host_recording_path(word, path, n);
     return err ? err : path != NULL;
 }
 

@@ -140,9 +140,6 @@ static int record(size_t observer, struct peet_error *error)
     if (host.replay || peet_host_explores(&host.config))
         return peet_error_set(error, PEET_EUNSUPPORTED, "trace: %s is not recorded",
             host.replay ? "a run from a trace, which there is already," : "an exploration, which is many runs,");
-    if (host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
-        return peet_error_set(error, PEET_EUNSUPPORTED,
-            "trace: code that peetcc has not compiled has no place in its files yet; leave out foreign=record");
     err = peet_host_record(&host.config, host.values[observer + 1][0].u64, &host.record, error);
     if (err)
         return err;
@@ -252,7 +249,7 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
         peet_map_wants_loops(host.map) && !config->remap);
     if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
         peet_source_set_direct(host.source);
-    if (c->foreign != PEET_CONFIG_FOREIGN_RECORD)
+    if (c->foreign != PEET_CONFIG_FOREIGN_RECORD || host.replay)
         return 0;
     return peet_host_foreign_start(c, host.program, error);
 }
@@ -302,7 +299,7 @@ static int write_once(json_t *end, struct peet_error *error)
         json_object_set_new(root, "gaps",
             peet_host_gaps_json(host.program, host.map, peet_source_extraneous_blocks(host.source))))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
-    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD &&
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && !host.replay &&
         json_object_set_new(root, "foreign", peet_host_foreign_json()))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
@@ -522,7 +519,7 @@ static int prepare(const char *config, struct peet_error *error)
 
     if (!err)
         err = peet_config_read(&host.config, config, error);
-    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && !host.config.from)
         err = peet_host_foreign_load(error);
     if (!err && host.config.from)
         err = open_replay(error);

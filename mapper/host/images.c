@@ -11,6 +11,7 @@
 #include "host/recording.h"
 #include "host/report.h"
 #include "trace/code.h"
+#include "trace/paths.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -132,7 +133,8 @@ static int scan(uint64_t pc, struct peet_error *error)
 static int rescan(void *arg, struct peet_program *program, uint64_t pc)
 {
     struct peet_error error = {0, ""};
-    int n = peet_host_foreign_block(program, pc, &error);
+    int n = images.replay ? peet_recording_add_path(peet_replay_recording(images.replay), program, pc, &error)
+                          : peet_host_foreign_block(program, pc, &error);
 
     (void)arg;
     if (!n)

@@ -3,6 +3,7 @@
 #include "host/source_parts.h"
 #include "host/tape.h"
 #include "host/writer.h"
+#include "trace/paths.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@
 
 struct peet_record {
     struct peet_writer *writer;
+    struct peet_path_writer *paths;
+    const char *failed; /* here, not in the writer */
     const struct peet_map *map;
     uint64_t strays; /* threads made inside a marked iteration, which have no maker's number */
     pid_t process;
@@ -30,12 +33,14 @@ int peet_record_open(const char *dir, json_t *description, int level, struct pee
 
     json_decref(description);
     snprintf(path, sizeof path, "%s/trace.peet", dir);
-    if (!r || !text)
+    if (!r || !text || peet_path_writer_new(&r->paths))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     if (!err)
         err = peet_writer_open(path, text, level, &r->writer, error);
     free(text);
     if (err) {
+        if (r)
+            peet_path_writer_free(r->paths);
         free(r);
         r = NULL;
     } else {
@@ -83,9 +88,20 @@ void peet_record_early(struct peet_record *r, const uint64_t *note, size_t n)
         peet_writer_early(r->writer, note, 2 + PEET_RAW_NARGS(note[1]));
 }
 
+void peet_record_path(struct peet_record *r, uint64_t word, const struct peet_foreign_block *path, uint32_t n)
+{
+    struct peet__bytes items = {0};
+
+    if (!r->failed && peet_path_describe(r->paths, word, path, n, &items))
+        r->failed = "out of memory for the foreign code in the trace";
+    if (!r->failed)
+        peet_writer_paths(r->writer, items.at, items.n);
+    peet__bytes_fini(&items);
+}
+
 const char *peet_record_failed(const struct peet_record *r)
 {
-    return peet_writer_sync(r->writer);
+    return r->failed ? r->failed : peet_writer_sync(r->writer);
 }
 
 json_t *peet_record_json(const struct peet_record *r)
@@ -113,6 +129,8 @@ int peet_record_close(struct peet_record *r, json_t *ending, struct peet_error *
     if (r && r->process == getpid())
         err = peet_writer_close(r->writer, text, error);
     free(text);
+    if (r)
+        peet_path_writer_free(r->paths);
     free(r);
     return err;
 }

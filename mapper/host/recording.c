@@ -31,6 +31,12 @@ int peet_host_recording_image(const struct peet_datamap_image *image, int late, 
     return more[live.nimages++].path ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
 }
 
+void peet_host_recording_path(uint64_t word, const struct peet_foreign_block *path, uint32_t n)
+{
+    if (live.record)
+        peet_record_path(live.record, word, path, n);
+}
+
 size_t peet_host_trace_observer(const struct peet_config *config)
 {
     size_t i = 0;

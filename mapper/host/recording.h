@@ -15,6 +15,9 @@
 /** peet_host_recording_image() - an image with a schema is there.  @late: the program has loaded it */
 int peet_host_recording_image(const struct peet_datamap_image *image, int late, struct peet_error *error);
 
+/** peet_host_recording_path() - foreign code is met for the first time */
+void peet_host_recording_path(uint64_t word, const struct peet_foreign_block *path, uint32_t n);
+
 /** peet_host_record() - is one of the observers `trace`?  Then begin the file, with the images so far.  @level: of the
  * observer Returns: 0 or a peet_err; *out_record is NULL if nothing is to be kept */
 int peet_host_record(const struct peet_config *config, uint64_t level, struct peet_record **out_record,

@@ -49,6 +49,9 @@ int peet_record_image(struct peet_record *record, const char *path, uint64_t bia
 /** peet_record_attach() - whom to ask for the time */
 void peet_record_attach(struct peet_record *record, const struct peet_map *map);
 void peet_record_early(struct peet_record *record, const uint64_t *notes, size_t n);
+/** peet_record_path() - foreign code that the decoder meets for the first time */
+struct peet_foreign_block;
+void peet_record_path(struct peet_record *record, uint64_t word, const struct peet_foreign_block *path, uint32_t n);
 /** peet_record_json() - what a results file says of it */
 json_t *peet_record_json(const struct peet_record *record);
 /** peet_record_flush() - now, because the run may not come to its end.  peet_record_close(): @ending: JSON; taken */

@@ -40,6 +40,7 @@ enum op {
     OP_END,
     OP_ANSWER,
     OP_EARLY,
+    OP_PATHS,
     OP_FLUSH,
     OP_CLOSE,
     OP_ABANDON
@@ -228,6 +229,9 @@ static void perform(struct reader *r, const struct message *m)
         break;
     case OP_EARLY:
         peet_recorder_early(r->recorder, (const uint64_t *)(const void *)r->bytes, m->bytes / 8);
+        break;
+    case OP_PATHS:
+        peet_recorder_paths(r->recorder, r->bytes, m->bytes);
         break;
     default:
         peet_recorder_flush(r->recorder);
@@ -425,6 +429,11 @@ void peet_writer_answer(struct peet_writer *w, const struct peet_recorded_answer
 void peet_writer_early(struct peet_writer *w, const uint64_t *words, size_t n)
 {
     say(w, (struct message){.op = OP_EARLY, .bytes = n * 8}, words);
+}
+
+void peet_writer_paths(struct peet_writer *w, const void *items, size_t n)
+{
+    say(w, (struct message){.op = OP_PATHS, .bytes = n}, items);
 }
 
 void peet_writer_flush(struct peet_writer *w)

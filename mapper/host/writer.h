@@ -32,6 +32,7 @@ void peet_writer_state(struct peet_writer *writer, uint32_t stream, const uint64
 void peet_writer_end(struct peet_writer *writer, uint32_t stream);
 void peet_writer_answer(struct peet_writer *writer, const struct peet_recorded_answer *answer);
 void peet_writer_early(struct peet_writer *writer, const uint64_t *words, size_t n);
+void peet_writer_paths(struct peet_writer *writer, const void *items, size_t n);
 void peet_writer_flush(struct peet_writer *writer);
 /** peet_writer_sync() - wait until all that was said has been done.  Returns: NULL, or why recording has failed */
 const char *peet_writer_sync(struct peet_writer *writer);

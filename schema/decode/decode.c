@@ -506,3 +506,8 @@ int peet_decode_busy(const struct peet_decode_state *s)
 {
     return s->loop_left != 0 || peet__decode_sure(s);
 }
+
+int peet_decode_in_path(const struct peet_decode_state *s)
+{
+    return peet__decode_sure(s) && s->function->path_word;
+}

@@ -98,6 +98,8 @@ int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor,
 int peet_decode_goes_on(struct peet_direct_run *run);
 /** peet_decode_busy() - are iterations of a loop still to come, whose record has been read? */
 int peet_decode_busy(const struct peet_decode_state *state);
+/** peet_decode_in_path() - are blocks still to come whose addresses are told by a record that has been passed? */
+int peet_decode_in_path(const struct peet_decode_state *state);
 /** peet_decode_state_until() - both states are in one loop: the saved one's turns end where the other one is */
 void peet_decode_state_until(uint64_t *words, const struct peet_decode_state *later);
 /** peet_decode_loop_value() - while it is busy: the loop's counter after the turns that have come.  A record with this value

@@ -3,7 +3,7 @@
  * How a state of the decoder is kept in a file, so that decoding can begin in the middle of a stream.
  *
  * A kept state is a sequence of words: {frames, activation, activation...}: how many frames of interrupted functions there are, the
- * present activation, and the frames, the outermost first.  An activation is {function's run-time address or 0, last,
+ * present activation, and the frames, the outermost first.  An activation is {function's run-time address, a path's word, or 0; last,
  * tail, turns left of the loop, registers and thread pointer}.
  */
 #include "decode/state.h"
@@ -13,25 +13,31 @@
 
 enum { ACTIVATION_WORDS = 4 + PEET__FS + 1, FRAMES_MAX = 4096 };
 
-/** The function whose code begins at a run-time address, or NULL. */
-static struct peet__function *function_at(struct peet_program *p, uint64_t pc)
+/** By what a function can be found again. */
+static uint64_t place_of(const struct peet__function *f)
 {
-    const struct peet_function *f = peet_program_function_of_pc(p, pc);
+    return f->path_word ? f->path_word : f->pub.runtime_pc;
+}
+
+/** The function whose code begins at a run-time address, or whose path has that word; or NULL. */
+static struct peet__function *function_at(struct peet_program *p, uint64_t place)
+{
+    const struct peet_function *f = peet_program_function_of_pc(p, place);
     struct peet__function *found;
     uint32_t segment;
 
-    if (f && f->runtime_pc == pc)
+    if (f && f->runtime_pc == place)
         return p->functions[f->id];
-    return peet__program_place(p, pc, &found, &segment) && found->pub.runtime_pc == pc ? found : NULL;
+    return peet__program_place(p, place, &found, &segment) && place_of(found) == place ? found : NULL;
 }
 
 /** Returns: whether it can be found again */
 static int save(struct peet_program *p, uint64_t *out, struct peet__function *function, int32_t last, int32_t tail,
     uint64_t loop_left, const uint64_t *regs, uint64_t fs_base)
 {
-    if (function && function_at(p, function->pub.runtime_pc) != function)
+    if (function && function_at(p, place_of(function)) != function)
         return 0;
-    out[0] = function ? function->pub.runtime_pc : 0;
+    out[0] = function ? place_of(function) : 0;
     out[1] = (uint64_t)(int64_t)last;
     out[2] = (uint64_t)(int64_t)tail;
     out[3] = loop_left;

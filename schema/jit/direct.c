@@ -136,7 +136,8 @@ static void go_on(struct emitter *m, uint32_t index)
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[index];
     load(e, RAX, RBP, 0);
-    if (!m->f->trace && peet_block_leaves(&m->f->blocks[index])) { /* the next one says where it is, if it is a block */
+    if (!m->f->path_word &&
+        peet_block_leaves(&m->f->blocks[index])) { /* the next one says where it is, if it is a block */
         aim_at(e, peet__direct_look_up(e), m->strange);
         CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
         return;
@@ -145,7 +146,7 @@ static void go_on(struct emitter *m, uint32_t index)
         compare_word(e, c->next[k]);
         patchable(m, jump_ahead(e, IF_EQUAL), c->next[k]);
     }
-    if (m->f->trace) { /* another one's first: each has a jump of its own, which is foreseen better than one of all */
+    if (m->f->path_word) { /* another one's first: each has a jump of its own, which is foreseen better than one of all */
         aim_at(e, peet__direct_look_up(e), m->strange);
         CODE(e, "\xff\x61\x08");
         return;

@@ -312,7 +312,7 @@ int peet__direct_ask_observers(struct peet__direct *d, struct peet__direct_funct
         if (w && w->counted) {
             if (begin_to_count(d, o, w) != 0)
                 return -1;
-            peet__direct_when_shown(w->counted, block, f->trace);
+            peet__direct_when_shown(w->counted, block, f->path_word != 0);
             w->counted->each = d->table.whole_cycles ? time >> d->table.clock_shift : 0;
         } else if (w) {
             w->taken = peet__direct_taken(compiled, index);

@@ -121,7 +121,7 @@ int peet_program_add_foreign(struct peet_program *p, uint64_t word, const struct
         err = PEET_ENOMEM;
     for (uint32_t k = 0; err == 0 && k < n; k++) {
         f->nsegments = f->nall = f->pub.nblocks = n;
-        f->trace = 1;
+        f->path_word = word;
         if ((err = fill_values(f, k, &from[k], words)) != 0)
             break;
         fill_block(f, k, &from[k], words);

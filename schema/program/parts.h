@@ -109,8 +109,9 @@ struct peet__function {
     struct peet__call *calls; /* ncalls of them */
     uint32_t ncalls;
     uint8_t new_section; /* the first of its section */
-    /* blocks of foreign code that were executed one behind the other; words of others come behind the last */
-    uint8_t trace;
+    /* of blocks of foreign code that were executed one behind the other, so that words of others come behind the last: the
+     * word by which their record begins; else 0 */
+    uint64_t path_word;
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
     uint32_t native_hotness[2];           /* how often they were missed */
     struct peet__direct_function *direct; /* direct.c; NULL: not made */

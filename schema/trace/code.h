@@ -40,7 +40,8 @@ int peet_code_event(struct peet_code_writer *writer, uint32_t stream, unsigned t
 int peet_code_end(struct peet_code_writer *writer, uint32_t stream);
 
 /**
- * peet_recording_add_code() - the recording's blocks become blocks of the program
+ * peet_recording_add_code() - the recording's blocks become blocks of the program; those of foreign code do when their words are
+ * met (peet_recording_add_path())
  * Functions are those of the symbol tables of the recording's images, where it has some.  The recording must outlive
  * the program. Returns: how many blocks there are, or PEET_EFORMAT, PEET_EIO, PEET_ENOMEM with a message
  */

@@ -22,37 +22,41 @@ struct peet__recorded_code {
     struct symbol *symbols;
     size_t nsymbols, symbols_room;
     struct peet_foreign_function unknown;
-    void **owned;
-    size_t nowned, owned_room;
+    struct peet__owned owned;
 };
 
-static void *own(struct peet__recorded_code *c, size_t n, size_t each)
+void *peet__owned_new(struct peet__owned *o, size_t n, size_t each)
 {
     void *all = calloc(n ? n : 1, each);
 
-    if (all && c->nowned == c->owned_room) {
-        const size_t room = c->owned_room ? 2 * c->owned_room : 256;
-        void **more = realloc(c->owned, room * sizeof *more);
+    if (all && o->n == o->room) {
+        const size_t room = o->room ? 2 * o->room : 256;
+        void **more = realloc(o->all, room * sizeof *more);
 
         if (!more) {
             free(all);
             return NULL;
         }
-        c->owned = more;
-        c->owned_room = room;
+        o->all = more;
+        o->room = room;
     }
     if (all)
-        c->owned[c->nowned++] = all;
+        o->all[o->n++] = all;
     return all;
+}
+
+void peet__owned_fini(struct peet__owned *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        free(o->all[i]);
+    free(o->all);
 }
 
 void peet__recorded_code_free(struct peet__recorded_code *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->nowned; i++)
-        free(c->owned[i]);
-    free(c->owned);
+    peet__owned_fini(&c->owned);
     free(c->symbols);
     free(c);
 }
@@ -61,7 +65,7 @@ void peet__recorded_code_free(struct peet__recorded_code *c)
 
 static int add_symbol(struct peet__recorded_code *c, const char *name, const char *image, uint64_t from, uint64_t bytes)
 {
-    char *copy = own(c, strlen(name) + 1, 1);
+    char *copy = peet__owned_new(&c->owned, strlen(name) + 1, 1);
 
     if (copy && c->nsymbols == c->symbols_room) {
         const size_t room = c->symbols_room ? 2 * c->symbols_room : 1024;
@@ -261,10 +265,10 @@ static int take_block(struct reading *r)
 static int keep_block(struct peet__recorded_code *c, const struct reading *r, struct peet_program *program,
     uint64_t word, struct peet_error *error)
 {
-    struct peet_insn *insns = own(c, r->ninsns, sizeof *insns);
-    struct peet_ref *refs = own(c, r->nrefs, sizeof *refs);
-    struct peet_foreign_value *values = own(c, r->nrefs, sizeof *values);
-    uint8_t *regs = own(c, r->ninsns, sizeof r->regs[0]);
+    struct peet_insn *insns = peet__owned_new(&c->owned, r->ninsns, sizeof *insns);
+    struct peet_ref *refs = peet__owned_new(&c->owned, r->nrefs, sizeof *refs);
+    struct peet_foreign_value *values = peet__owned_new(&c->owned, r->nrefs, sizeof *values);
+    uint8_t *regs = peet__owned_new(&c->owned, r->ninsns, sizeof r->regs[0]);
     struct peet_foreign_block block = {.pc = r->pc,
         .insns = insns,
         .refs = refs,
@@ -299,6 +303,10 @@ int peet_recording_add_code(struct peet_recording *r, struct peet_program *progr
 
     peet__recorded_code_free(r->code);
     r->code = c;
+    peet__recorded_paths_free(r->paths);
+    r->paths = NULL;
+    if (!err)
+        err = peet__recorded_paths_read(r, &r->paths, error);
     if (!err && n) {
         c->unknown = (struct peet_foreign_function){"?", r->path, 0, 0, NULL};
         err = all_symbols(r, c, error);

@@ -34,6 +34,7 @@ enum peet__entry_kind {
     PEET__ENTRY_ANSWERS,         /* struct peet_recorded_answer, each */
     PEET__ENTRY_CODE,            /* blocks as code_parts.h has them */
     PEET__ENTRY_STATE,           /* of the decoder (decode/state.c), of `stream`, before word `first`: words */
+    PEET__ENTRY_PATHS,           /* of foreign code, as paths.h has them */
 };
 
 struct peet__entry {

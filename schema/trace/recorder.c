@@ -569,6 +569,11 @@ int peet_recorder_code(struct peet_recorder *r, const void *block, size_t n)
     return add_data(r, (struct peet__entry){.kind = PEET__ENTRY_CODE}, block, n);
 }
 
+int peet_recorder_paths(struct peet_recorder *r, const void *items, size_t n)
+{
+    return add_data(r, (struct peet__entry){.kind = PEET__ENTRY_PATHS}, items, n);
+}
+
 void peet_recorder_counts(const struct peet_recorder *r, struct peet_recorder_counts *out_counts)
 {
     *out_counts = (struct peet_recorder_counts){r->nstreams, r->slices, r->words, r->bytes};

@@ -441,6 +441,8 @@ void peet_recording_free(struct peet_recording *r)
     free(r->answers);
     free(r->code_bytes);
     peet__recorded_code_free(r->code);
+    free(r->paths_bytes);
+    peet__recorded_paths_free(r->paths);
     ZSTD_freeDCtx(r->zstd);
     if (r->fd >= 0)
         close(r->fd);
@@ -603,6 +605,16 @@ int peet_recording_code_bytes(struct peet_recording *r, const uint8_t **out_byte
 
     *out_bytes = r->code_bytes;
     *out_n = r->ncode_bytes;
+    return err;
+}
+
+int peet_recording_paths_bytes(struct peet_recording *r, const uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error)
+{
+    const int err = r->paths_bytes ? 0 : gather(r, PEET__ENTRY_PATHS, &r->paths_bytes, &r->npaths_bytes, error);
+
+    *out_bytes = r->paths_bytes;
+    *out_n = r->npaths_bytes;
     return err;
 }
 

@@ -108,6 +108,8 @@ int peet_recorder_answer(struct peet_recorder *recorder, const struct peet_recor
 int peet_recorder_early(struct peet_recorder *recorder, const uint64_t *words, size_t n);
 /** peet_recorder_code() - blocks of code that no image describes (trace/code_parts.h) */
 int peet_recorder_code(struct peet_recorder *recorder, const void *block, size_t n);
+/** peet_recorder_paths() - foreign code (trace/paths.h); the words that it is about may have been told before */
+int peet_recorder_paths(struct peet_recorder *recorder, const void *items, size_t n);
 /** peet_recorder_flush() - all that is known so far goes to the file */
 int peet_recorder_flush(struct peet_recorder *recorder);
 
@@ -187,6 +189,9 @@ int peet_recording_answers(struct peet_recording *recording, const struct peet_r
 
 /** peet_recording_code_bytes() - the blocks of peet_recorder_code(), one behind the other.  As _early() */
 int peet_recording_code_bytes(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error);
+/** peet_recording_paths_bytes() - the items of peet_recorder_paths(), one behind the other.  As _early() */
+int peet_recording_paths_bytes(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n,
     struct peet_error *error);
 
 /** One chunk, as the index has it. */

@@ -79,6 +79,9 @@ struct peet_recording {
     uint8_t *code_bytes;
     size_t ncode_bytes;
     struct peet__recorded_code *code;
+    uint8_t *paths_bytes;
+    size_t npaths_bytes;
+    struct peet__recorded_paths *paths;
     struct frame cache[CACHED_FRAMES];
     uint64_t uses;
     ZSTD_DCtx *zstd;
@@ -99,5 +102,20 @@ void peet__recording_sort_states(struct peet_recording *recording);
 
 /** code_reader.c: what peet_recording_add_code() has made */
 void peet__recorded_code_free(struct peet__recorded_code *code);
+
+/** path_reader.c: all paths of foreign code.  @out_paths: the caller's, also after an error.  Returns: 0, PEET_EFORMAT, PEET_EIO,
+ * PEET_ENOMEM */
+int peet__recorded_paths_read(struct peet_recording *recording, struct peet__recorded_paths **out_paths,
+    struct peet_error *error);
+void peet__recorded_paths_free(struct peet__recorded_paths *paths);
+
+/** Allocations that are freed together; starts as all zeros. */
+struct peet__owned {
+    void **all;
+    size_t n, room;
+};
+/** Memory of zeros, one byte at least.  NULL: there is none */
+void *peet__owned_new(struct peet__owned *owned, size_t n, size_t each);
+void peet__owned_fini(struct peet__owned *owned);
 
 #endif

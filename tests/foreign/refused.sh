@@ -12,8 +12,6 @@ for way in --explore=all --consistency=consistency; do
     "$peet" run -q --foreign=record $way --cores 2 -d out -- ./two 2>report && fail "$way was taken"
     grep -q 'foreign=record.*not with' report || fail "the refusal of $way does not say why: $(cat report)"
 done
-"$peet" run -q --foreign=record --observe trace -d out -- ./two 2>report && fail "--observe trace was taken"
-grep -q 'trace: .*foreign=record' report || fail "the refusal of the observer trace does not say why: $(cat report)"
 "$peet" run -q --foreign=all -d out -- ./two 2>report && fail "--foreign=all was taken"
 grep -q 'record|ranges|off' report || fail "the choices are not named: $(cat report)"
 must "$peet" run -q --foreign=off -d out -- ./two

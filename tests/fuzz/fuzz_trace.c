@@ -6,6 +6,7 @@
 #include "trace/code.h"
 #include "trace/frames.h"
 #include "trace/insns.h"
+#include "trace/paths.h"
 #include "trace/recording.h"
 
 #include <stdio.h>
@@ -72,6 +73,14 @@ static void states(struct peet_recording *r, struct peet_program *program)
         }
 }
 
+/** Any word may be one of foreign code's. */
+static int add_path(void *arg, struct peet_program *program, uint64_t word)
+{
+    struct peet_error error = {0};
+
+    return peet_recording_add_path(arg, program, word, &error);
+}
+
 static void code(struct peet_recording *r)
 {
     struct peet_program *program;
@@ -81,6 +90,7 @@ static void code(struct peet_recording *r)
         abort();
     if (peet_recording_add_code(r, program, &error) < 0 && !error.message[0])
         abort();
+    peet_program_set_rescan(program, add_path, r);
     states(r, program);
     peet_program_free(program);
 }

@@ -7,7 +7,7 @@ results() {
     python3 - "$1" <<'END'
 import json, sys
 stats = json.load(open(sys.argv[1]))
-for key in ("config", "trace", "replay", "files"):
+for key in ("config", "trace", "replay", "files", "foreign"):
     stats.pop(key, None)
 stats["gaps"].pop("unseen") # null in a replay
 print(json.dumps(stats, indent=1))
