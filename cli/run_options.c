@@ -281,13 +281,19 @@ const struct argp *peet_cli_run_skipped(void)
     return &skipped;
 }
 
-/* What nobody has said, the environment may say, where it can be done. */
+/* What nobody has said, the environment may say.  Where that cannot be done, foreign code's ranges are seen, and the user hears it. */
 static int foreign_by_default(struct peet_config *config, struct peet_error *error)
 {
     const char *text = getenv("PEET_FOREIGN");
-    if (!text || !*text || config->foreign_chosen || config->from || config->consistency.module || config->explore)
+    if (!text || !*text || config->foreign_chosen || config->from)
         return 0;
-    return peet_config_set_foreign(config, "PEET_FOREIGN", text, error);
+    int err = peet_config_set_foreign(config, "PEET_FOREIGN", text, error);
+    if (err || config->foreign != PEET_CONFIG_FOREIGN_RECORD || (!config->consistency.module && !config->explore))
+        return err;
+    config->foreign = PEET_CONFIG_FOREIGN_RANGES;
+    fprintf(stderr, "peet: PEET_FOREIGN: libraries are seen by the ranges that they reference, not recorded: %s\n",
+        config->explore ? "executions are explored" : "the run has a model of consistency");
+    return 0;
 }
 
 /* How long the run is, by the number or by the results of another one. */

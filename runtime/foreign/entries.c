@@ -200,9 +200,34 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
 
 static void enter(struct peet__foreign_image *i, uint64_t pc)
 {
+    if (((const uint8_t *)pc)[0] != i->text[pc - i->lo])
+        return; /* already */
     peet__foreign_counts.entries++;
-    if (!peet__foreign_enter_at(i, pc))
-        peet__foreign_counts.unsafe_entries++;
+    if (peet__foreign_enter_at(i, pc))
+        return;
+    peet__foreign_counts.unsafe_entries++;
+    peet__foreign_enter_called(i, pc);
+}
+
+/* Bytes of its function that look like a call or a jump to the beginning of another one are taken for that. */
+void peet__foreign_enter_called(struct peet__foreign_image *i, uint64_t pc)
+{
+    enum { CALL = 0xe8, BYTES = 5 }; /* and a jump, one more */
+    struct peet__foreign_function *f = i->wants_all || i->is_late ? NULL : peet__foreign_function_of(i, pc);
+    if (!f || f->called_entered)
+        return;
+    f->called_entered = 1;
+    for (uint64_t at = f->lo; at + BYTES <= f->hi; at++) {
+        const uint8_t *code = i->text + (at - i->lo);
+        int32_t distance;
+        memcpy(&distance, code + 1, sizeof distance);
+        const uint64_t target = at + BYTES + (uint64_t)(int64_t)distance;
+        if ((code[0] & 0xfe) != CALL || target < i->lo || target >= i->hi)
+            continue;
+        const struct peet__foreign_function *other = peet__foreign_function_of(i, target);
+        if (other && other->lo == target)
+            enter(i, target);
+    }
 }
 
 void peet__foreign_enter_functions(struct peet__foreign_image *i)
@@ -210,6 +235,6 @@ void peet__foreign_enter_functions(struct peet__foreign_image *i)
     for (unsigned k = 0; i->entries[0] && k < PEET_FOREIGN_ALLOCATOR_ENTRIES; k++)
         enter(i, (uint64_t)i->entries[k]);
     for (unsigned k = 0; !i->entries[0] && k < i->nfunctions; k++)
-        if (!i->functions[k].recorded)
+        if (!i->functions[k].recorded && (i->wants_all || i->is_late || i->functions[k].wanted))
             enter(i, i->functions[k].lo);
 }

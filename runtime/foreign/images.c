@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { BEHIND_TEXT_BYTES = 32 }; /* that can be read, and are no code */
+
 struct peet__foreign_image *peet__foreign_images;
 
 struct peet__foreign_symbol {
@@ -107,13 +109,10 @@ static void hide_shown(struct peet__foreign_image *image)
 
 /* The stubs through which an executable of peetcc's calls its libraries are entered one by one, which nobody sees; so the
  * first of them, which asks the dynamic linker when a function is called for the first time, is not shown either. */
-static void hide_stubs(struct peet__foreign_image *image, int (*recorded)(uint64_t))
+static void hide_stubs(struct peet__foreign_image *image)
 {
     static const uint8_t push[] = {0xff, 0x35}; /* push *got(%rip) */
-    int any = 0;
-    for (unsigned k = 0; k < image->nfunctions && !any; k++)
-        any = recorded(image->functions[k].lo);
-    if (!any)
+    if (!image->has_recorded)
         return;
     for (unsigned k = 0; k < image->nfunctions; k++)
         if (image->functions[k].hi - image->functions[k].lo >= sizeof push &&
@@ -141,12 +140,18 @@ static int read_functions(struct peet__foreign_image *image, uint64_t header, in
         const uint64_t lo = header + (uint64_t)(int64_t)pair[0];
         if (lo < image->lo || lo >= image->hi || size > image->hi - lo)
             continue;
+        const int is_recorded = recorded(lo);
+        image->has_recorded |= is_recorded != 0;
         image->functions[image->nfunctions++] = (struct peet__foreign_function){.lo = lo,
             .hi = lo + size,
-            .recorded = (uint8_t)(recorded(lo) || returns_from_handlers((const uint8_t *)lo, size)),
+            .recorded = (uint8_t)(is_recorded || returns_from_handlers((const uint8_t *)lo, size)),
             .jumps = -1};
     }
-    qsort(image->functions, image->nfunctions, sizeof *image->functions, by_lo);
+    int in_order = 1;
+    for (unsigned k = 1; k < image->nfunctions && in_order; k++)
+        in_order = image->functions[k - 1].lo <= image->functions[k].lo;
+    if (!in_order) /* it should be */
+        qsort(image->functions, image->nfunctions, sizeof *image->functions, by_lo);
     hide_shown(image);
     return 0;
 }
@@ -215,16 +220,15 @@ static void load_symbols(struct peet__foreign_image *image)
         qsort(image->symbols, image->nsymbols, sizeof *image->symbols, by_symbol);
 }
 
-void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
+struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
 {
     char text[256];
     unsigned lo = 0, hi;
-    if (f->named)
-        return;
-    f->named = 1;
-    f->pub.image = image->name;
-    f->pub.pc = f->lo;
-    f->pub.bytes = (uint32_t)(f->hi - f->lo);
+    if (f->pub || !(f->pub = calloc(1, sizeof *f->pub)))
+        return f->pub;
+    f->pub->image = image->name;
+    f->pub->pc = f->lo;
+    f->pub->bytes = (uint32_t)(f->hi - f->lo);
     if (!image->symbols)
         load_symbols(image);
     for (hi = image->nsymbols; lo < hi;) {
@@ -235,32 +239,53 @@ void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_
             hi = middle;
     }
     if (image->symbols && lo < image->nsymbols && image->symbols[lo].lo == f->lo) {
-        f->pub.name = image->symbols[lo].name;
+        f->pub->name = image->symbols[lo].name;
     } else {
         snprintf(text, sizeof text, "%s+0x%llx", image->name ? image->name : "",
             (unsigned long long)(f->lo - image->bias));
-        f->pub.name = strdup(text);
+        f->pub->name = strdup(text);
     }
-    if (!f->pub.name)
-        f->pub.name = "";
+    if (!f->pub->name)
+        f->pub->name = "";
+    return f->pub;
 }
 
 /* ------------------------------------------------------------------------------------------------- images */
 
-static int has_aim(const uint8_t *aims, uint64_t offset)
+/* The first function that does not end before pc. */
+static unsigned function_from(const struct peet__foreign_image *image, uint64_t pc)
 {
-    return aims[offset >> 3] >> (offset & 7) & 1;
+    unsigned lo = 0, hi = image->nfunctions;
+    while (lo < hi) {
+        unsigned middle = lo + (hi - lo) / 2;
+        if (image->functions[middle].hi < pc)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* May these bytes be a jump whose reach is short, and that goes there? */
+static int looks_like_jump(const struct peet__foreign_image *image, uint64_t at, uint64_t pc)
+{
+    const uint8_t *b = image->text + (at - image->lo);
+    return ((b[0] & 0xf0) == 0x70 || b[0] == 0xeb || (b[0] >= 0xe0 && b[0] <= 0xe3)) &&
+        at + 2 + (uint64_t)(int64_t)(int8_t)b[1] == pc;
 }
 
 /* Does a short jump go there?  Of the bytes that look like one, most are none: the functions around have to be read. */
 static int jumped_at(struct peet__foreign_image *image, uint64_t pc)
 {
+    enum { BACK = 130, ON = 128 };
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisDecodedInstruction z;
-    for (unsigned k = 0; k < image->nfunctions; k++) {
+    const uint64_t from = pc - image->lo > BACK ? pc - BACK : image->lo, to = image->hi - pc > ON ? pc + ON : image->hi;
+    int any = 0;
+    for (uint64_t at = from; at < to && !any; at++)
+        any = looks_like_jump(image, at, pc);
+    for (unsigned k = function_from(image, from); any && k < image->nfunctions && image->functions[k].lo < to; k++) {
         const struct peet__foreign_function *f = &image->functions[k];
-        if (f->hi + 128 <= pc || f->lo >= pc + 130)
-            continue;
         for (uint64_t at = f->lo; at < f->hi; at += z.length) {
             if (!peet__foreign_decode(image, at, &z, operands))
                 return 1; /* who knows */
@@ -273,50 +298,124 @@ static int jumped_at(struct peet__foreign_image *image, uint64_t pc)
 
 int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc)
 {
-    return has_aim(image->aims[0], pc - image->lo) || (has_aim(image->aims[1], pc - image->lo) && jumped_at(image, pc));
+    const uint64_t offset = pc - image->lo;
+    return (image->aims[offset >> 3] >> (offset & 7) & 1) || jumped_at(image, pc);
 }
 
-/* Every place at which some bytes, read as a jump or a call, may aim: more than there are, but none is missed that is
- * direct. */
-static void find_aims(struct peet__foreign_image *image)
+/* Some bytes at k, read as a jump or a call that may go far. */
+static void note_aim(struct peet__foreign_image *image, uint64_t k)
 {
     const uint8_t *t = image->text;
+    const unsigned opcode_bytes = t[k] == 0x0f ? 2 : 1;
+    int32_t far;
+    memcpy(&far, t + k + opcode_bytes, 4);
+    const int64_t to = (int64_t)k + opcode_bytes + 4 + far;
+    if (to >= 0 && (uint64_t)to < image->hi - image->lo)
+        image->aims[to >> 3] |= (uint8_t)(1u << (to & 7));
+}
+
+/* Every place at which some bytes, read as a jump or a call, may aim from far away: more than there are, but none is missed that
+ * is direct.  Sixteen bytes are looked at at once: call and jmp are e8 and e9, conditional jumps 0f and 8x. */
+static void find_aims(struct peet__foreign_image *image)
+{
+    typedef uint8_t sixteen __attribute__((vector_size(16)));
     const uint64_t n = image->hi - image->lo;
-    for (uint64_t k = 0; k + 6 < n; k++) {
-        int64_t to;
-        int32_t far;
-        int near = 0;
-        if ((t[k] & 0xf0) == 0x70 || t[k] == 0xeb || (t[k] >= 0xe0 && t[k] <= 0xe3)) {
-            to = (int64_t)k + 2 + (int8_t)t[k + 1];
-            near = 1;
-        } else if (t[k] == 0xe8 || t[k] == 0xe9) {
-            memcpy(&far, t + k + 1, 4);
-            to = (int64_t)k + 5 + far;
-        } else if (t[k] == 0x0f && (t[k + 1] & 0xf0) == 0x80) {
-            memcpy(&far, t + k + 2, 4);
-            to = (int64_t)k + 6 + far;
-        } else {
-            continue;
-        }
-        if (to >= 0 && (uint64_t)to < n)
-            image->aims[near][to >> 3] |= (uint8_t)(1u << (to & 7));
+    for (uint64_t k = 0; k < n; k += 16) { /* there are 16 bytes behind the text, which are no jumps */
+        sixteen here, next;
+        uint64_t found[2];
+        memcpy(&here, image->text + k, 16);
+        memcpy(&next, image->text + k + 1, 16);
+        const sixteen jump =
+            (sixteen)((here & 0xfe) == 0xe8) | ((sixteen)(here == 0x0f) & (sixteen)((next & 0xf0) == 0x80));
+        memcpy(found, &jump, 16);
+        for (unsigned half = 0; half < 2; half++)
+            for (uint64_t left = found[half]; left; left &= ~(0xffull << (__builtin_ctzll(left) & 56)))
+                if (k + 8 * half + (uint64_t)__builtin_ctzll(left) / 8 + 6 < n)
+                    note_aim(image, k + 8 * half + (uint64_t)__builtin_ctzll(left) / 8);
     }
 }
 
-int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t),
+static int is_text(const struct peet__foreign_image *image, const uint8_t *text)
+{
+    return memcmp(text, (const void *)image->lo, image->hi - image->lo) == 0;
+}
+
+/* Another image of the same file, as the allocator's is of the C library, has the same text.  What the runtime has changed in the
+ * allocator's is of functions that are not foreign any more. */
+static int share_text(struct peet__foreign_image *image)
+{
+    for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
+        if (!i->is_late && i->hi - i->lo == image->hi - image->lo && strcmp(i->path, image->path) == 0 &&
+            (image->is_recorded == peet_rt_foreign_allocator_replaces || is_text(image, i->text))) {
+            image->text = i->text;
+            image->aims = i->aims;
+            return 1;
+        }
+    return 0;
+}
+
+/* The file's own pages, which cost no memory and need not be copied.  Returns: NULL: they are not to be had, or not what was loaded */
+static uint8_t *map_text(const struct peet__foreign_image *image, uint64_t offset)
+{
+    enum { PAGE = 4096 };
+    const uint64_t bytes = image->hi - image->lo, skip = offset % PAGE,
+                   mapped = (skip + bytes + PAGE - 1) & -(uint64_t)PAGE;
+    const int fd = open(image->path, O_RDONLY | O_CLOEXEC);
+    /* what lies behind can be read */
+    uint8_t *at = fd < 0 ? MAP_FAILED : mmap(NULL, mapped + PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            *text = NULL;
+    if (at != MAP_FAILED && mmap(at, mapped, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, (off_t)(offset - skip)) == at &&
+        is_text(image, at + skip))
+        text = at + skip;
+    if (!text && at != MAP_FAILED)
+        munmap(at, mapped + PAGE);
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+static uint8_t *copy_text(const struct peet__foreign_image *image)
+{
+    const uint64_t bytes = image->hi - image->lo;
+    uint8_t *text = malloc(bytes + BEHIND_TEXT_BYTES);
+    if (text) {
+        memcpy(text, (const void *)image->lo, bytes);
+        memset(text + bytes, 0xcc, BEHIND_TEXT_BYTES);
+    }
+    return text;
+}
+
+/* @offset: in its file.  The file of an object that is loaded later may be written over when that is gone. */
+static int take_text(struct peet__foreign_image *image, uint64_t offset)
+{
+    if (!image->is_late && share_text(image))
+        return 0;
+    image->text = image->is_late ? NULL : map_text(image, offset);
+    if (!image->text)
+        image->text = copy_text(image);
+    image->aims = calloc((image->hi - image->lo) / 8 + 2, 1);
+    if (!image->text || !image->aims)
+        return PEET_ENOMEM;
+    find_aims(image);
+    return 0;
+}
+
+int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int is_late, int (*recorded)(uint64_t),
     struct peet_error *error)
 {
     struct peet__foreign_image *image = calloc(1, sizeof *image);
-    uint64_t header = 0;
+    uint64_t header = 0, offset = 0;
     if (!image)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     image->bias = info->dlpi_addr;
     image->is_recorded = recorded;
+    image->is_late = is_late;
     for (unsigned p = 0; p < info->dlpi_phnum; p++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[p];
         if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && !image->lo) {
             image->lo = info->dlpi_addr + ph->p_vaddr;
             image->hi = image->lo + ph->p_memsz;
+            offset = ph->p_offset;
         } else if (ph->p_type == PT_GNU_RELRO) { /* whole pages of it are protected */
             image->fixed_lo = info->dlpi_addr + ph->p_vaddr;
             image->fixed_hi = (image->fixed_lo + ph->p_memsz) & ~(uint64_t)4095;
@@ -330,21 +429,12 @@ int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, i
     }
     image->path = strdup(path);
     image->name = image->path && strrchr(image->path, '/') ? strrchr(image->path, '/') + 1 : image->path;
-    image->text = malloc(image->hi - image->lo + 16);
-    for (int near = 0; near < 2; near++)
-        image->aims[near] = calloc((image->hi - image->lo) / 8 + 2, 1);
-    if (!image->path || !image->text || !image->aims[0] || !image->aims[1])
-        return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    memcpy(image->text, (const void *)image->lo, image->hi - image->lo);
-    memset(image->text + (image->hi - image->lo), 0xcc, 16);
-    if (read_functions(image, header, recorded)) {
-        free(image->text);
-        free(image->aims[0]);
-        free(image->aims[1]);
+    if (!image->path || read_functions(image, header, recorded)) {
         free(image);
         return 0;
     }
-    find_aims(image);
+    if (take_text(image, offset))
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
     image->next = peet__foreign_images;
     peet__foreign_images = image;
     return 0;
@@ -390,9 +480,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
         self[n > 0 ? n : 0] = 0;
     }
     const struct peet__foreign_image *before = peet__foreign_images;
-    s->err = peet__foreign_image_add(info, main_program ? self : info->dlpi_name, s->recorded, s->error);
+    s->err = peet__foreign_image_add(info, main_program ? self : info->dlpi_name, 0, s->recorded, s->error);
     if (main_program && peet__foreign_images != before)
-        hide_stubs(peet__foreign_images, s->recorded);
+        hide_stubs(peet__foreign_images);
     return s->err != 0;
 }
 
@@ -425,7 +515,7 @@ int peet__foreign_images_add_allocator(struct peet_error *error)
         .dlpi_phdr = (const void *)(allocator.base + header->e_phoff),
         .dlpi_phnum = header->e_phnum};
     const struct peet__foreign_image *before = peet__foreign_images;
-    int err = peet__foreign_image_add(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
+    int err = peet__foreign_image_add(&info, info.dlpi_name, 0, peet_rt_foreign_allocator_replaces, error);
     if (!err && peet__foreign_images == before)
         err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has no table of its functions",
             info.dlpi_name);

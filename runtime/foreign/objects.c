@@ -69,13 +69,12 @@ static struct peet__foreign_image *take(const struct dl_phdr_info *info)
     if (!text_of(info))
         return NULL;
     known.look(text_of(info));
-    if (!back_again(info) && peet__foreign_image_add(info, info->dlpi_name, known.recorded, &error) != 0)
+    if (!back_again(info) && peet__foreign_image_add(info, info->dlpi_name, 1, known.recorded, &error) != 0)
         return NULL;
     struct peet__foreign_image *const image = peet__foreign_images;
     if (image == first)
         return NULL;
     image->fixed_lo = image->fixed_hi = 0;
-    image->is_late = 1;
     put_last(image);
     if (peet__foreign_open(image) == 0)
         return image;

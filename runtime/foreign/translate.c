@@ -141,9 +141,8 @@ static int describe(struct peet_foreign_block *d, const struct peet__foreign_pla
 {
     struct peet_insn *insns = copy(p->insns + part->insn, part->ninsns, sizeof *insns);
     uint8_t *regs = copy(p->regs, p->nregs, 1);
-    peet__foreign_name(p->image, f);
     d->pc = part->pc;
-    d->function = &f->pub;
+    d->function = peet__foreign_name(p->image, f);
     d->refs = copy(p->refs + part->ref, part->nrefs, sizeof *d->refs);
     d->values = copy(p->values + part->value, part->nvalues, sizeof *d->values);
     d->insns = insns;
@@ -152,7 +151,7 @@ static int describe(struct peet_foreign_block *d, const struct peet__foreign_pla
     d->nvalues = part->nvalues;
     d->nslots = peet__foreign_kept(p, part);
     d->code_bytes = (uint32_t)(part->next - part->pc);
-    if (!insns || !regs || !d->refs || !d->values)
+    if (!d->function || !insns || !regs || !d->refs || !d->values)
         return PEET_ENOMEM;
     for (uint32_t k = 0; k < part->ninsns; k++)
         insns[k].regs = regs + (insns[k].regs - p->regs);
@@ -180,8 +179,10 @@ static void enter_returns(struct peet__foreign_image *image, const struct peet__
         if (part->end != PEET__FOREIGN_CALL && part->end != PEET__FOREIGN_CALL_INDIRECT)
             continue;
         peet__foreign_counts.returns++;
-        if (!peet__foreign_enter_at(image, part->next))
-            peet__foreign_counts.unsafe_returns++;
+        if (peet__foreign_enter_at(image, part->next))
+            continue;
+        peet__foreign_counts.unsafe_returns++;
+        peet__foreign_enter_called(image, part->next);
     }
 }
 
@@ -435,6 +436,8 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), 
     int err = peet__foreign_images_find(recorded, error);
     if (!err)
         err = peet__foreign_images_add_allocator(error);
+    if (!err)
+        peet__foreign_want();
     if (!err && (err = peet_rt_foreign_prepare(find, peet__foreign_improve, &peet__foreign_world_offset)) != 0)
         peet_error_set(error, err, "foreign=record: the memory from 0x%x on is taken", PEET_FOREIGN_LOW);
     for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The translator in its parts.  It lives in the host's library, with Zydis, out of the subject's sight.
+ *   wanted.c   which of its functions are called from outside
  *   images.c   which code is foreign, its functions and names, and a copy of its text as it was
  *   analyse.c  what a block's instructions are, reference, read and write; what must be recorded
  *   kinds.c    classes and opcodes of instructions
@@ -21,11 +22,13 @@
 
 /* ---------------------------------------------------------------------------------------------- images.c */
 
+/** As small as can be, since there are thousands of which few are executed. */
 struct peet__foreign_function {
-    uint64_t lo, hi; /* code; behind it padding, up to the next one */
-    struct peet_foreign_function pub;
-    uint8_t recorded; /* by peetcc, or otherwise not to be touched: not foreign */
-    uint8_t named;
+    uint64_t lo, hi;                   /* code; behind it padding, up to the next one */
+    struct peet_foreign_function *pub; /* NULL: nobody has asked for its name */
+    uint8_t recorded;                  /* by peetcc, or otherwise not to be touched: not foreign */
+    uint8_t wanted;                    /* code that is not foreign may call it */
+    uint8_t called_entered;
     int8_t jumps; /* through tables: 1, 0 not, -1 not looked */
 };
 
@@ -36,14 +39,14 @@ struct peet__foreign_image {
     uint64_t bias, lo, hi;           /* of its executable segment */
     int (*is_recorded)(uint64_t pc); /* by peetcc, or otherwise not to be touched */
     uint64_t fixed_lo, fixed_hi;     /* data that nothing writes any more: what the dynamic linker has relocated */
-    uint8_t *text;                   /* as it was: text[pc - lo] */
-    /* a bit for each byte of text that some jump or call may go to: from far away, or from near by */
-    uint8_t *aims[2];
+    const uint8_t *text;             /* as it was: text[pc - lo] */
+    uint8_t *aims;                   /* a bit for each byte of text that some jump or call may go to from far away */
     struct peet__foreign_function *functions; /* by address */
     unsigned nfunctions;
     uint8_t *cache, *cache_at, *cache_end; /* within reach */
     size_t cache_bytes;
-    int is_late; /* it was loaded when the subject was running */
+    int is_late;                     /* it was loaded when the subject was running */
+    uint8_t has_recorded, wants_all; /* functions that peetcc has compiled; all others may be called from outside */
     struct peet__foreign_symbol *symbols;
     unsigned nsymbols;
     /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
@@ -60,16 +63,17 @@ int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *e
 /** The copy of the C library that the subject allocates from, which is loaded now. */
 int peet__foreign_images_add_allocator(struct peet_error *error);
 extern struct peet__foreign_image *peet__foreign_images;
-/** One more object, if it has foreign code.  Returns: 0 or a peet_err */
+/** One more object, if it has foreign code.  @is_late: the subject is running.  Returns: 0 or a peet_err */
 struct dl_phdr_info;
-int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t pc),
-    struct peet_error *error);
+int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int is_late,
+    int (*recorded)(uint64_t pc), struct peet_error *error);
 /** Is it nobody's but the runtime's? */
 int peet__foreign_is_own(const char *path);
 /** The image is in the list no more. */
 void peet__foreign_image_remove(struct peet__foreign_image *image);
-/** Function names are looked up when they are wanted. */
-void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *function);
+/** What is told of a function; its name is looked up when it is wanted.  NULL: out of memory */
+struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image,
+    struct peet__foreign_function *function);
 /** May some direct jump or call of the image go there? */
 int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
 
@@ -218,6 +222,11 @@ void peet__foreign_opcode_name(const ZydisDecodedInstruction *insn, const ZydisD
  * shape of an address that is computed.  Returns: a number of compiler-pass/variants.h; 0: nothing */
 unsigned peet__foreign_opcode_variant(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands);
 
+/* ---------------------------------------------------------------------------------------------- wanted.c */
+
+/** Find out which functions of the images so far may be called by code that is not foreign. */
+void peet__foreign_want(void);
+
 /* ----------------------------------------------------------------------------------------------- kinds.c */
 
 /** A number of enum peet_insn_class. */
@@ -303,7 +312,9 @@ uint64_t peet__foreign_link(uint8_t *site, uint64_t target);
 
 /** Control that comes to the original code at pc finds the translation.  Returns: whether it does */
 int peet__foreign_enter_at(struct peet__foreign_image *image, uint64_t pc);
-/** All functions of an image. */
+/** Where control has come to the original code of a function unseen: what it calls directly is seen. */
+void peet__foreign_enter_called(struct peet__foreign_image *image, uint64_t pc);
+/** All functions of an image that may be called from outside. */
 void peet__foreign_enter_functions(struct peet__foreign_image *image);
 struct peet__foreign_counts {
     uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses, anew;

@@ -188,26 +188,36 @@ static int finish(const struct in *in, struct peet_error *error)
 
 /* ------------------------------------------------------------------------------------------ names */
 
+/** Many names come to lie in one allocation: there are some twenty thousand. */
 static void read_opcodes(struct in *in)
 {
+    enum { TOGETHER_BYTES = 1 << 16 };
     struct peet_costs *c = in->costs;
-    char last[NAME_BYTES] = "";
+    const char *last = "";
+    char *room = NULL;
+    size_t length = 0, left = 0;
 
     c->nopcodes = count(in);
     c->opcodes = own(in, c->nopcodes, sizeof *c->opcodes);
     for (uint32_t k = 0; k < c->nopcodes && !in->why; k++) {
-        size_t shared = upto(in, strlen(last), "an opcode shares more than the one before has"), n = count(in);
+        size_t shared = upto(in, length, "an opcode shares more than the one before has"), n = count(in);
 
-        if (shared + n >= sizeof last)
+        if (shared + n >= NAME_BYTES)
             fail(in, PEET_EFORMAT, "the name of an opcode is too long");
-        if (in->why || !(c->opcodes[k] = own(in, shared + n, 1)))
+        if (!in->why && left < shared + n + 1)
+            room = own(in, left = TOGETHER_BYTES, 1);
+        if (in->why)
             return;
-        memcpy(c->opcodes[k], last, shared);
-        memcpy(c->opcodes[k] + shared, in->at, n);
+        length = shared + n;
+        c->opcodes[k] = memcpy(room, last, shared);
+        memcpy(room + shared, in->at, n);
+        room[length] = 0;
         in->at += n;
-        if (strlen(c->opcodes[k]) != shared + n || (k && strcmp(last, c->opcodes[k]) >= 0))
+        if (memchr(room + shared, 0, n) || (k && strcmp(last, room) >= 0))
             fail(in, PEET_EFORMAT, "the names of opcodes are not in order");
-        memcpy(last, c->opcodes[k], shared + n + 1);
+        last = room;
+        room += length + 1;
+        left -= length + 1;
     }
 }
 
