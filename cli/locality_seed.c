@@ -58,6 +58,7 @@ struct maker {
      * goes next, UINT64_MAX: there is no walk */
     double strided_aim[PEET_SIM_BUCKETS], strided[PEET_SIM_BUCKETS], strided_all, walked;
     double strided_share; /* of all references to far lines */
+    double used_up;       /* lines of 64 bytes without free words */
     uint64_t walk;
     unsigned walk_word; /* of the line */
     /* LRU stack of blocks: slots in order of time, counted by a tree of sums (Fenwick, 1994) */
@@ -503,6 +504,7 @@ static unsigned again(struct maker *m)
 static int make_step(struct maker *m, uint32_t block, unsigned word, int strided)
 {
     m->blocks[block].used[word / 64] |= 1ull << word % 64;
+    m->used_up += !has_free(m, block, LINES + word / (WORDS / LINES), PEET_SIM_STRIDED_WIDTH);
     m->seed->steps[m->seed->n++] = (struct peet_cli_step){block * (uint32_t)WORDS + word, 0, 1, strided};
     return observe(m, (uint64_t)block * 512 + word * 4ull);
 }
@@ -535,14 +537,16 @@ static int step_in_turn(struct maker *m)
     return bucket < 0 ? 0 : step_on(m, (unsigned)bucket) ? -1 : 1;
 }
 
-/* So many references to lines that first-level caches do not hold are too many: elements are used up, and others take their
- * place. */
+/* So many references to lines that first-level caches do not hold are too many because elements are used up: for each line
+ * without free words another one has to come, unless a walk would have gone on to the next one anyway.  Lines that a walk brings
+ * are too many as well, but if more walks stood for these, nothing would end them. */
 static double too_many(const struct maker *m)
 {
+    const double most = m->used_up * (1 - m->strided_share);
     double n = 0;
     for (unsigned k = HELD_LINES; k < PEET_SIM_BUCKETS && m->known[PEET_SIM_STRIDED_WIDTH]; k++)
         n += m->made[PEET_SIM_STRIDED_WIDTH][k] - m->aim[PEET_SIM_STRIDED_WIDTH][k] * (m->n + 1);
-    return n > 0 ? n : 0;
+    return n > most ? most : n > 0 ? n : 0;
 }
 
 /* A step to a far line that is none of the walk was drawn.  As many of them belong to the walk as the signature says, and all

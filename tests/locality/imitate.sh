@@ -57,6 +57,27 @@ must "$peet" locality signature columns.out -o columns.json
 "$peet" locality trace columns.json -n 150000 -o columns.din >out 2>&1 || fail "$(cat out)"
 error=$(sed -n 's/.*caches: \([0-9.]*\)% mean.*/\1/p' out)
 awk -v error="$error" 'BEGIN { exit !(error != "" && error < 3.4) }' || fail "columns: $(cat out)"
+# Most far references are strided: the walks of the program take the place of these, and of no more than that.
+cat >stencil.c <<'END'
+#include <stdlib.h>
+enum { N = 28 };
+static volatile double from[N][N][N], to[N][N][N];
+int main(int argc, char **argv)
+{
+    for (int t = argc > 1 ? atoi(argv[1]) : 1; t; t--)
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < N - 1; j++)
+                for (int k = 1; k < N - 1; k++)
+                    to[i][j][k] = from[i - 1][j][k] + from[i + 1][j][k] + from[i][j - 1][k] + from[i][j + 1][k] + from[i][j][k - 1] + from[i][j][k + 1];
+    return 0;
+}
+END
+must "$peetcc" -O2 -o stencil stencil.c
+run --observe locality,windows=off,lines=off -d stencil.out -- ./stencil 12 || fail "stencil"
+must "$peet" locality signature stencil.out -o stencil.json
+"$peet" locality bench stencil.json -n 150000 -o stencil.made.c >out 2>&1 || fail "$(cat out)"
+error=$(sed -n 's/.*bytes: \([0-9.]*\)% mean.*/\1/p' out)
+awk -v error="$error" 'BEGIN { exit !(error != "" && error < 2.8) }' || fail "stencil: $(cat out)"
 # The same trace in each format, on a machine: as many references, in the same lines.
 must "$peet" locality trace cg.json -n 30000 --writes 0.3 -o t.din
 for format in din lackey champsim drmemtrace; do
