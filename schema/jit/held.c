@@ -239,13 +239,25 @@ int peet__direct_passes(struct peet_direct_run *run, struct peet__function *f, u
     return PEET__DIRECT_SHOWN;
 }
 
+/* Would the observer learn nothing from this execution?  Reports of these lines come only after what is in the list has been told. */
+static int knows(const struct peet_direct_observer *ops, void *self, const struct peet_direct_run *run,
+    const struct peet_block *block, const uint64_t *values)
+{
+    return ops->known && ops->known(self, run->hw, block, values);
+}
+
 static void hold_marked(struct peet__direct *d, const struct peet_direct_run *run, const struct peet__function *f,
     uint32_t index, const uint64_t *values, int is_final)
 {
     uint32_t observers = 0;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_watch *const w = watches_of(d, f, index)[o];
-        observers |= is_watched(w) && w->marked && (is_final || is_marked(w, values)) ? 1u << o : 0;
+        observers |= is_watched(w) && w->marked &&
+                (is_final ||
+                    (is_marked(w, values) &&
+                        !knows(d->observers[o].ops, d->observers[o].self, run, &f->blocks[index], values)))
+            ? 1u << o
+            : 0;
     }
     if (observers != 0)
         hold(d, run,
@@ -295,6 +307,8 @@ void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_si
         site->ops->marked(site->self, run->hw, site->block, run->values);
         return;
     }
+    if (knows(site->ops, site->self, run, site->block, run->values))
+        return;
     uint32_t observer = 0;
     while (d->observers[observer].self != site->self)
         observer++;

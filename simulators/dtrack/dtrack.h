@@ -100,6 +100,15 @@ struct dtrack_cold {
     struct dtrack_strides *strides;
 };
 
+/** The words of a cell, or of one reference, as sharing.c looks at them: bits from the word on in which it begins. */
+struct dtrack_words {
+    uint64_t offset; /* it begins so far from its value */
+    uint64_t reads, writes;
+    uint16_t value, ref;
+    uint8_t cell, n;     /* 255: more than 64 */
+    uint16_t size_bytes; /* of a reference; of others 0 */
+};
+
 /**
  * What dtrack knows of a block.  Its references that are always as far apart are a *cell*, as is any other.  The cell
  * has a guard, its hint: while that holds, all its references are in the structure that they were in last, and none
@@ -117,6 +126,9 @@ struct dtrack_plan {
     uint32_t made;                   /* fixed_epoch of the cells; 0: no plan yet */
     struct dtrack_cold *cold;
     struct dtrack_member *members;
+    struct dtrack_words *words; /* with sharing.c: of the cells, and then of all members by ref */
+    uint16_t nmembers;
+    uint8_t luck; /* whether marked executions brought nothing new, the last few times */
     const struct peet_block *block;
 };
 
@@ -193,6 +205,7 @@ int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uin
 int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch,
     uint32_t c, uint64_t value);
 void dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
+int dtrack__known(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
 void dtrack__undone(struct dtrack *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
 int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch);
 /** Executions that others have taken belong to the plan's. */
@@ -364,8 +377,10 @@ void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_b
     uint64_t address, uint32_t bytes, int reads, int writes);
 /** A block some of whose references may be in watched lines: they are noted, in their order, however they are divided
  * into cells. */
-void dtrack__sharing_touch_block(struct dtrack *self, unsigned hw, const struct peet_block *block,
+void dtrack__sharing_touch_block(struct dtrack *self, unsigned hw, const struct dtrack_plan *plan,
     const uint64_t *values);
+/** Would that change nothing? */
+int dtrack__sharing_knows(struct dtrack *self, unsigned hw, const struct dtrack_plan *plan, const uint64_t *values);
 /** Coherence misses that are still open are decided. */
 void dtrack__sharing_finish(struct dtrack *self);
 enum dtrack_class dtrack__class(const struct dtrack_watched *w);

@@ -205,6 +205,11 @@ static void marked(void *self, unsigned hw, const struct peet_block *block, cons
     dtrack__marked(self, hw, block, values);
 }
 
+static int known(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
+{
+    return dtrack__known(self, hw, block, values);
+}
+
 static void undone(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times)
 {
     if (values) /* else loop() was not called */
@@ -218,7 +223,8 @@ static const struct peet_direct_observer observed = {.abi = PEET_DIRECT_ABI,
     .due = due,
     .undone = undone,
     .at_commit = 1,
-    .marked = marked};
+    .marked = marked,
+    .known = known};
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,

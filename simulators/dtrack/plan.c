@@ -141,6 +141,60 @@ static int by_offset(const void *a, const void *b)
     return x->ref < y->ref ? -1 : x->ref > y->ref;
 }
 
+/** Joins a member's words to those of what begins at @from. */
+static void join_words(struct dtrack_words *w, const struct dtrack_member *m, int64_t from, uint64_t word_bytes)
+{
+    enum { WORDS = 64 };
+    const uint64_t at = (uint64_t)(m->offset - from), first = at / word_bytes,
+                   last = (at + m->size_bytes - 1) / word_bytes, words = (2ull << ((last - first) & 63)) - 1;
+
+    if (last >= WORDS || w->n > WORDS) {
+        w->n = UINT8_MAX;
+        return;
+    }
+    w->reads |= m->reads ? words << first : 0;
+    w->writes |= m->writes ? words << first : 0;
+    w->n = last + 1 > w->n ? (uint8_t)(last + 1) : w->n;
+}
+
+/** For sharing.c, whenever cells have changed. */
+static void list_words(const struct dtrack *self, struct dtrack_plan *plan)
+{
+    const uint64_t word_bytes = dtrack__word_bytes(self);
+    struct dtrack_words *of_ref;
+    uint32_t n = 0;
+
+    if (!self->sharing)
+        return;
+    of_ref = plan->words + plan->block->nrefs;
+    memset(plan->words, 0, 2 * plan->block->nrefs * sizeof *plan->words);
+    for (uint32_t c = 0; c < plan->ncells; c++) {
+        const struct dtrack_cold *const cold = &plan->cold[c];
+        const struct dtrack_member *const first = &plan->members[cold->first];
+        struct dtrack_words *const all = &plan->words[c];
+
+        all->value = plan->watch->guards[c].value;
+        all->offset = (uint64_t)first->offset;
+        all->n = 1;
+        for (const struct dtrack_member *m = first; m < first + cold->n; m++) {
+            struct dtrack_words *const one = &of_ref[m->ref];
+
+            *one = (struct dtrack_words){.offset = (uint64_t)m->offset,
+                .value = all->value,
+                .ref = m->ref,
+                .cell = (uint8_t)c,
+                .n = 1,
+                .size_bytes = m->size_bytes};
+            join_words(one, m, m->offset, word_bytes);
+            join_words(all, m, first->offset, word_bytes);
+        }
+    }
+    for (uint32_t i = 0; i < plan->block->nrefs; i++)
+        if (of_ref[i].size_bytes)
+            of_ref[n++] = of_ref[i];
+    plan->nmembers = (uint16_t)n;
+}
+
 /** The cell's counts and shape from its members. */
 static void describe(const struct dtrack *self, const struct dtrack_member *members, struct peet_direct_guard *cell,
     struct dtrack_cold *cold)
@@ -216,7 +270,8 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
     plan->watch = new_watch(self, n);
     plan->cold = calloc(n + 1, sizeof *plan->cold);
     plan->members = calloc(n + 1, sizeof *plan->members);
-    if (!of || !plan->watch || !plan->cold || !plan->members) {
+    plan->words = self->sharing ? calloc(2 * n + 1, sizeof *plan->words) : NULL;
+    if (!of || (self->sharing && !plan->words) || !plan->watch || !plan->cold || !plan->members) {
         free(of);
         dtrack__no_memory(self);
         return -1;
@@ -260,6 +315,7 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
     }
     plan->ncells = (uint16_t)cells;
     plan->watch->nguards = cells;
+    list_words(self, plan);
     free(of);
     return 0;
 }
@@ -445,6 +501,7 @@ static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uin
     if (rest->crossing)
         start_tally(self, plan, plan->ncells);
     plan->watch->nguards = ++plan->ncells;
+    list_words(self, plan);
 }
 
 /** Is the cell's member so near to the first one that marks of the first one's line are enough? */
@@ -615,7 +672,7 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
         marked |= dtrack__is_marked(&plan->watch->guards[c], event->values);
     }
     if (marked)
-        dtrack__sharing_touch_block(self, hw, event->block, event->values);
+        dtrack__sharing_touch_block(self, hw, plan, event->values);
     if (plan->nodd)
         odds(self, hw, event);
     if (plan->executions == plan->next)
@@ -642,10 +699,23 @@ int dtrack__moved(struct dtrack *self, const struct peet_block *block, const str
     return plan->watch != watch || self->failed || (value >> g->shift | value << (-g->shift & 63)) >= g->span ? -1 : 0;
 }
 
+int dtrack__known(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
+{
+    enum { TRY = 4 };
+    struct dtrack_plan *const plan = &self->plans[block->id]; /* it has a watch */
+    int knows = 0;
+
+    if (plan->luck < TRY) /* mostly there is something new */
+        plan->luck++;
+    else if (!(knows = dtrack__sharing_knows(self, hw, plan, values)))
+        plan->luck = 0;
+    return knows;
+}
+
 void dtrack__marked(struct dtrack *self, unsigned hw, const struct peet_block *block, const uint64_t *values)
 {
     if (!self->failed)
-        dtrack__sharing_touch_block(self, hw, block, values);
+        dtrack__sharing_touch_block(self, hw, &self->plans[block->id], values);
 }
 
 /** So many executions with this value were booked, or will be, to where the cell is now; they are taken back from where
@@ -722,6 +792,7 @@ void dtrack__plans_fini(struct dtrack *self)
         free(plan->watch);
         free(plan->cold);
         free(plan->members);
+        free(plan->words);
     }
     for (struct dtrack_old_watch *old = self->old_watches, *next; old; old = next) {
         next = old->next;

@@ -24,6 +24,16 @@ struct line {
 enum { CLIP_LINES = 64, NO_WRITER = 0xffffffff, DENSE_MOST = 16, HOST_LINE = 64, RECENT = 1024 };
 _Static_assert(sizeof(struct dtrack_side) == HOST_LINE, "a side is one line of the host's memory");
 
+/** What looking at words for a cache needs. */
+struct sight {
+    struct dtrack *self;
+    struct glance *glances;
+    uint64_t line_mask, word_mask;
+    size_t known; /* where in a line's record is what the cache knows */
+    unsigned line_shift, word_shift, line_words;
+    uint32_t cache;
+};
+
 /** A region of memory. */
 struct region {
     uint8_t *marks;
@@ -35,11 +45,27 @@ struct recent {
     struct dtrack_watched *watched;
 };
 
+/** Words of a line that a cache may read, or write, again without changing anything: it has referenced them in this way
+ * before, the last time since it got the line, it has been noted as one that touched the line since the last change of writer, and nobody
+ * needs to be told of what it writes.  Perhaps not all of them. */
+struct known {
+    uint64_t reads, writes;
+};
+
+/** Where a line's record is, for a cache. */
+struct glance {
+    uint64_t line;                  /* its number */
+    struct dtrack_watched *watched; /* not watched: dtrack_sharing.unwatched */
+};
+
 struct dtrack_sharing {
     struct peet_sim_linemap lines, regions;
     struct recent recent[RECENT]; /* by the lowest bits of their numbers */
-    uint64_t last_region;         /* the number of the region that was asked for last, and its marks */
-    const uint8_t *last_marks;    /* NULL: it has none yet, or none was asked for */
+    struct glance *glances;       /* as many for each of the `dense` caches */
+    struct sight sights[DENSE_MOST];
+    struct dtrack_watched *unwatched; /* all is known of it */
+    uint64_t last_region;             /* the number of the region that was asked for last, and its marks */
+    const uint8_t *last_marks;        /* NULL: it has none yet, or none was asked for */
     struct dtrack_watched **watched;
     uint32_t nwatched, room;
     uint32_t caches_by; /* hardware contexts for each nearest cache */
@@ -54,6 +80,9 @@ unsigned dtrack__word_bytes(const struct dtrack *self)
 {
     return self->line_bytes > 256 ? self->line_bytes / 64 : 4;
 }
+
+static struct dtrack_watched *new_watched(const struct dtrack_sharing *s);
+static struct known *dense_known(const struct dtrack_sharing *s, struct dtrack_watched *w);
 
 struct dtrack_sharing *dtrack__sharing_new(struct dtrack *self)
 {
@@ -70,6 +99,28 @@ struct dtrack_sharing *dtrack__sharing_new(struct dtrack *self)
     s->dense = (self->env->hw_contexts + s->caches_by - 1) / s->caches_by;
     if (s->dense > DENSE_MOST)
         s->dense = 0;
+    s->glances = malloc((s->dense * RECENT + 1) * sizeof *s->glances);
+    s->unwatched = new_watched(s);
+    if (s->unwatched)
+        for (uint32_t i = 0; i < s->dense; i++)
+            dense_known(s, s->unwatched)[i] = (struct known){~0ull, ~0ull};
+    for (uint32_t i = 0; i < s->dense; i++)
+        s->sights[i] = (struct sight){.self = self,
+            .glances = s->glances + (size_t)i * RECENT,
+            .line_mask = self->line_bytes - 1,
+            .word_mask = (1ull << s->word_shift) - 1,
+            .known = 2 * HOST_LINE + s->dense * sizeof(struct dtrack_side) + i * sizeof(struct known),
+            .line_shift = self->line_shift,
+            .word_shift = s->word_shift,
+            .line_words = self->line_bytes >> s->word_shift,
+            .cache = i};
+    if (!s->glances || !s->unwatched) {
+        dtrack__no_memory(self);
+        dtrack__sharing_free(s);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < s->dense * RECENT; i++)
+        s->glances[i] = (struct glance){UINT64_MAX, NULL};
     return s;
 }
 
@@ -94,6 +145,8 @@ void dtrack__sharing_free(struct dtrack_sharing *s)
         free(s->watched[i]);
     }
     free(s->watched);
+    free(s->glances);
+    free(s->unwatched);
     peet_sim_linemap_fini(&s->lines);
     peet_sim_linemap_fini(&s->regions);
     free(s);
@@ -167,9 +220,22 @@ static inline struct dtrack_side *dense_sides(struct dtrack_watched *w)
 }
 _Static_assert(sizeof(struct dtrack_watched) <= 2 * HOST_LINE, "sides come after it");
 
+static struct known *dense_known(const struct dtrack_sharing *s, struct dtrack_watched *w)
+{
+    return (struct known *)(void *)(dense_sides(w) + s->dense);
+}
+
+/** Nothing is known any more of what a cache reads or writes. */
+static inline void forget_known(const struct dtrack_sharing *s, struct dtrack_watched *w, uint32_t cache)
+{
+    if (s->dense)
+        dense_known(s, w)[cache] = (struct known){0, 0};
+}
+
 static struct dtrack_watched *new_watched(const struct dtrack_sharing *s)
 {
-    const size_t bytes = 2 * HOST_LINE + s->dense * sizeof(struct dtrack_side);
+    const size_t used = 2 * HOST_LINE + s->dense * (sizeof(struct dtrack_side) + sizeof(struct known)),
+                 bytes = (used + HOST_LINE - 1) / HOST_LINE * HOST_LINE;
     struct dtrack_watched *w = aligned_alloc(HOST_LINE, bytes);
 
     if (!w)
@@ -182,6 +248,11 @@ static struct dtrack_watched *new_watched(const struct dtrack_sharing *s)
     for (uint32_t i = 0; i < s->dense; i++)
         w->sides[i].cache = (uint16_t)i;
     return w;
+}
+
+static inline struct glance *glance_of(const struct dtrack_sharing *s, uint32_t cache, uint64_t line)
+{
+    return &s->glances[cache * RECENT + (line ^ line / RECENT) % RECENT];
 }
 
 static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint64_t address, uint64_t by,
@@ -208,6 +279,11 @@ static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint
     w->address = by;
     w->data = data;
     w->last_writer = NO_WRITER;
+    for (uint32_t i = 0; i < s->dense; i++) {
+        struct glance *const g = glance_of(s, i, address >> self->line_shift);
+
+        g->line = g->line == address >> self->line_shift ? UINT64_MAX : g->line;
+    }
     s->watched[s->nwatched++] = w;
     if (line->first) { /* it has a class of its own now */
         struct dtrack_tally *t = dtrack__tally(self, line->data);
@@ -275,6 +351,9 @@ void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writ
     side->lost = 1;
     w->lost |= bit_of(side);
     side->touched = side->written = 0;
+    forget_known(self->sharing, w, side->cache);
+    if (w->last_writer != NO_WRITER) /* of others' writes nothing is known */
+        forget_known(self->sharing, w, w->last_writer);
     if (by >> self->line_shift == w->line >> self->line_shift && writer != PEET_MEMORY_NOBODY)
         side->foreign |= words_of(self, by, 1);
 }
@@ -299,6 +378,7 @@ void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, 
         side->essential = 0;
         side->touched = side->written = 0;
         side->miss_data = data;
+        forget_known(self->sharing, w, cache);
         return;
     }
     if (!line->first) {
@@ -437,7 +517,7 @@ static void write_foreign(struct dtrack_watched *w, const struct dtrack_side *si
     }
 }
 
-static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t words)
+static void wrote(const struct dtrack_sharing *s, struct dtrack_watched *w, struct dtrack_side *side, uint64_t words)
 {
     const uint64_t bit = bit_of(side);
 
@@ -451,6 +531,8 @@ static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t w
         }
         w->last_writer = side->cache;
         w->since = 0;
+        for (uint32_t i = 0; i < s->dense; i++)
+            forget_known(s, w, i);
     }
     w->since |= bit;
 }
@@ -474,23 +556,13 @@ static inline void touch_line(struct dtrack *self, struct dtrack_watched *w, uin
     side->writes |= writes ? words : 0;
     w->since |= bit_of(side);
     if (writes)
-        wrote(w, side, words);
-}
+        wrote(self->sharing, w, side, words);
+    if (self->sharing->dense) {
+        struct known *const known = &dense_known(self->sharing, w)[cache];
 
-/** The line's record, or NULL: it is not watched. */
-static inline struct dtrack_watched *watched_at(struct dtrack *self, uint64_t address)
-{
-    const uint64_t number = address >> self->line_shift;
-    struct recent *const r = &self->sharing->recent[number % RECENT];
-    const struct line *line;
-
-    if (r->line == number && r->watched)
-        return r->watched;
-    line = line_at(self, address);
-    if (!line || !line->watched)
-        return NULL;
-    *r = (struct recent){number, line->watched};
-    return line->watched;
+        known->reads |= reads ? words : 0;
+        known->writes |= writes ? words : 0;
+    }
 }
 
 /** The marks of the region that the address is in, or NULL: it has none. */
@@ -519,18 +591,22 @@ static inline int watches(const struct dtrack *self, const uint8_t *marks, uint6
         (marks[at >> self->line_shift] | marks[(at + bytes - 1) >> self->line_shift]) & DTRACK_MARK_WATCHED;
 }
 
-/** The cache has referenced all these words in this way before, the last time since it got the line, and nobody needs to
- * be told of what it writes: the reference changes nothing but `since`. */
-static inline int is_quiet(const struct dtrack_watched *w, const struct dtrack_side *side, uint64_t words, int reads,
-    int writes)
+/** The line's record, or NULL: it is not watched. */
+static inline struct dtrack_watched *watched_at(struct dtrack *self, uint64_t address)
 {
-    uint64_t known = side->touched;
+    const uint64_t number = address >> self->line_shift;
+    struct recent *const r = &self->sharing->recent[number % RECENT];
+    const struct line *line;
 
-    known &= reads ? side->reads : ~0ull;
-    known &= writes ? side->writes & side->written : ~0ull;
-    if (words & ~known || (words & side->news && !side->essential))
-        return 0;
-    return !writes || (w->last_writer == side->cache && (!w->lost || !(words & ~w->told)));
+    if (r->line == number && r->watched)
+        return r->watched;
+    if (!watches(self, marks_at(self, address), address, 1))
+        return NULL;
+    line = line_at(self, address);
+    if (!line || !line->watched)
+        return NULL;
+    *r = (struct recent){number, line->watched};
+    return line->watched;
 }
 
 static inline uint32_t cache_of(const struct dtrack *self, unsigned hw)
@@ -541,6 +617,13 @@ static inline uint32_t cache_of(const struct dtrack *self, unsigned hw)
 void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint32_t bytes, int reads, int writes)
 {
+    if ((address & (self->line_bytes - 1)) + bytes <= self->line_bytes) {
+        struct dtrack_watched *const w = watched_at(self, address);
+
+        if (w)
+            touch_line(self, w, cache_of(self, hw), block, ref, words_of(self, address, bytes), reads, writes);
+        return;
+    }
     for (uint32_t done = 0; done < bytes && !self->failed;) {
         const uint64_t at = address + done;
         const uint32_t room = self->line_bytes - (uint32_t)(at & (self->line_bytes - 1)),
@@ -553,41 +636,106 @@ void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_b
     }
 }
 
-/* One reference of a block, in one line, which may be watched. */
-static inline void touch_within(struct dtrack *self, uint32_t cache, const struct peet_block *block, uint32_t i,
-    uint64_t address, uint32_t bytes)
+/** The record of a line for which the cache was not asked lately. */
+static __attribute__((noinline)) struct dtrack_watched *glance_at(struct dtrack *self, struct glance *g,
+    uint64_t address)
 {
-    const uint8_t kind = block->refs[i].kind;
-    const int reads = kind != PEET_REF_STORE, writes = kind != PEET_REF_LOAD;
     struct dtrack_watched *const w = watched_at(self, address);
-    const uint64_t words = words_of(self, address, bytes);
 
-    if (!w)
-        return;
-    if (self->sharing->dense && is_quiet(w, &dense_sides(w)[cache], words, reads, writes))
-        w->since |= bit_of(&dense_sides(w)[cache]);
-    else
-        touch_line(self, w, cache, block, i, words, reads, writes);
+    *g = (struct glance){address >> self->line_shift, w ? w : self->sharing->unwatched};
+    return g->watched;
 }
 
-void dtrack__sharing_touch_block(struct dtrack *self, unsigned hw, const struct peet_block *block,
+static inline struct dtrack_watched *look(const struct sight *s, uint64_t address)
+{
+    const uint64_t number = address >> s->line_shift;
+    struct glance *const g = &s->glances[(number ^ number / RECENT) % RECENT];
+
+    return DTRACK_UNLIKELY(g->line != number) ? glance_at(s->self, g, address) : g->watched;
+}
+
+static inline const struct known *known_of(const struct sight *s, const struct dtrack_watched *w)
+{
+    return (const struct known *)(const void *)((const char *)w + s->known);
+}
+
+/** Are all of these words known, which are in several lines and begin at this word of the first one? */
+static __attribute__((noinline)) int knows_lines(const struct sight *s, uint64_t address, unsigned at, uint64_t reads,
+    uint64_t writes)
+{
+    for (;; at = 0) {
+        const struct known *const known = known_of(s, look(s, address));
+        const unsigned room = s->line_words - at;
+        const uint64_t here = room < 64 ? (1ull << room) - 1 : ~0ull;
+
+        if ((reads & here) << at & ~known->reads || (writes & here) << at & ~known->writes)
+            return 0;
+        if (room >= 64 || !((reads | writes) >> room))
+            return 1;
+        reads >>= room;
+        writes >>= room;
+        address += (uint64_t)room << s->word_shift;
+    }
+}
+
+/** Does the cache know all of these words?  If not, @out_watched: the record of their line, or NULL: they may be in several */
+static inline int knows(const struct sight *s, const struct dtrack_words *w, const uint64_t *values,
+    struct dtrack_watched **out_watched)
+{
+    const uint64_t address = values[w->value] + w->offset;
+    const unsigned at = (unsigned)(address & s->line_mask) >> s->word_shift;
+    const struct known *known;
+
+    *out_watched = NULL;
+    if (DTRACK_UNLIKELY(address & s->word_mask || at + w->n > s->line_words))
+        return !(address & s->word_mask) && w->n <= 64 && knows_lines(s, address, at, w->reads, w->writes);
+    *out_watched = look(s, address);
+    known = known_of(s, *out_watched);
+    return !((w->reads << at & ~known->reads) | (w->writes << at & ~known->writes));
+}
+
+int dtrack__sharing_knows(struct dtrack *self, unsigned hw, const struct dtrack_plan *plan, const uint64_t *values)
+{
+    struct dtrack_watched *watched;
+    const struct sight *s;
+
+    if (!self->sharing->dense)
+        return 0;
+    s = &self->sharing->sights[cache_of(self, hw)];
+    for (const struct dtrack_words *w = plan->words, *end = w + plan->ncells; w != end; w++)
+        if (!knows(s, w, values, &watched))
+            return 0;
+    return 1;
+}
+
+void dtrack__sharing_touch_block(struct dtrack *self, unsigned hw, const struct dtrack_plan *plan,
     const uint64_t *values)
 {
-    const uint32_t cache = cache_of(self, hw);
+    const struct dtrack_words *const of_ref = plan->words + plan->block->nrefs;
+    const int dense = self->sharing->dense != 0;
+    const struct sight *const s = &self->sharing->sights[dense ? cache_of(self, hw) : 0];
+    uint64_t unknown = 0; /* cells, modulo 64 */
+    struct dtrack_watched *watched = NULL;
 
-    for (uint32_t i = 0; i < block->nrefs; i++) {
-        const struct peet_ref *const ref = &block->refs[i];
-        const uint64_t address = values[ref->value];
-        const uint32_t bytes = ref->size_bytes ? ref->size_bytes : 1;
+    if (!dense || plan->nmembers == plan->ncells)
+        unknown = ~0ull;
+    else
+        for (uint32_t c = 0; c < plan->ncells; c++)
+            unknown |= (uint64_t)!knows(s, &plan->words[c], values, &watched) << (c & 63);
+    for (uint32_t i = 0; unknown && i < plan->nmembers; i++) {
+        const struct dtrack_words *const w = &of_ref[i];
 
-        if (ref->kind == PEET_REF_PREFETCH || dtrack__is_irregular(ref) ||
-            !watches(self, marks_at(self, address), address, bytes))
+        if (!(unknown >> (w->cell & 63) & 1) || (dense && knows(s, w, values, &watched)))
             continue;
-        if ((address & (self->line_bytes - 1)) + bytes <= self->line_bytes)
-            touch_within(self, cache, block, i, address, bytes);
-        else
-            dtrack__sharing_touch(self, hw, block, i, address, bytes, ref->kind != PEET_REF_STORE,
-                ref->kind != PEET_REF_LOAD);
+        if (watched) {
+            const unsigned at = (unsigned)((values[w->value] + w->offset) & s->line_mask) >> s->word_shift;
+
+            touch_line(self, watched, s->cache, plan->block, w->ref, (w->reads | w->writes) << at, w->reads != 0,
+                w->writes != 0);
+        } else {
+            dtrack__sharing_touch(self, hw, plan->block, w->ref, values[w->value] + w->offset, w->size_bytes,
+                w->reads != 0, w->writes != 0);
+        }
     }
 }
 

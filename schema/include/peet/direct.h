@@ -387,6 +387,10 @@ struct peet_direct_observer {
      * others, on lines that neither has written since, may come in another order.  May be NULL: marks say nothing then.
      *  @values: all of the block's, whatever its guards are now */
     void (*marked)(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
+    /** known() - an execution for which marked() would be called hits, and may be undone later.  May be NULL.
+     *  Returns: 1: marked() would change nothing, and will not until the machine reports something of these lines; so it is not called.  0: it is
+     * called */
+    int (*known)(void *self, unsigned hw, const struct peet_block *block, const uint64_t *values);
     /** shown_alone() - does the same as shown(), in fewer instructions of the caller's; called in its place while nobody else
      * looks on and nothing can be undone.  May be NULL.
      *  @counted: what the observer's watch has for the block; its sums are those of now, and sums->now the clock */
