@@ -225,6 +225,14 @@ static uint64_t *other_values(const struct peet_decode_state *s)
     return s->program->values + s->program->values_capacity + 1;
 }
 
+/* Are iterations of the loop that has begun executions like others, for observers with guards? */
+static int counts_iterations(const struct peet_decode_state *s, uint32_t index)
+{
+    const struct peet__direct_function *const d = s->function->direct;
+    return d && d->counts[index] == PEET__ITERATIONS_COUNTED &&
+        peet__direct_watchers_of(s->program->direct, d, index) != 0;
+}
+
 void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn,
     void *arg)
 {
@@ -267,10 +275,10 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
             at += 2;
             continue;
         }
-        const int is_iteration = s->loop_left != 0;
+        const int is_shown = s->loop_left != 0 && !counts_iterations(s, (uint32_t)s->last);
         if (peet__decode_block(s, &at, end, want, 0, other_values(s), &event, &is_abstract, NULL) <= 0)
             break; /* never */
-        fn(arg, event.block, is_iteration ? NULL : event.values, 1);
+        fn(arg, event.block, is_shown ? NULL : event.values, 1);
     }
     set_place(s, &s->checkpoint);
     *cursor = s->checkpoint.at;
@@ -365,8 +373,14 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
         if (ahead && (in_order || !any || run->final))
             set_checkpoint(s, *cursor, run);
         if (s->loop_left != 0) {
-            if (!ahead || (!run_strips(s, run) && !take_iterations(s, run)))
+            const int counts = counts_iterations(s, (uint32_t)s->last);
+            if (!ahead ||
+                (!run_strips(s, run) &&
+                    !(counts ? !in_order && take_ahead(s, cursor, end, run) : take_iterations(s, run) != 0))) {
+                if (counts) /* it comes as an event */
+                    peet__direct_came(s->program, s->function, (uint32_t)s->last);
                 break;
+            }
             any = 1;
             continue;
         }

@@ -171,7 +171,7 @@ static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, i
     peet__direct_see(m, w, tail);
     peet__direct_emit_probes(m, w, tail);
     if (!m->direct->table.logged || w->d.nlooks == 0)
-        peet__direct_see_marks(m, w);
+        peet__direct_see_marks(m, w, NULL);
     peet__direct_count(m, index, 0, w->d.nlooks != 0, w->d.time);
     peet__direct_tally(m, index);
     if (m->direct->table.logged) {
@@ -431,6 +431,8 @@ static void emit_stubs(struct emitter *m)
 static int can_go_round(const struct emitter *m, uint32_t index, const struct peet_direct_block *d)
 {
     const uint32_t mask = peet__direct_watchers(m, index);
+    if (mask != 0 && m->compiled->counts[index] == PEET__ITERATIONS_COUNTED) /* it may have been of another kind */
+        return peet__direct_can_strip(m, &m->requested[0]);
     if (d->nlooks == 0)
         return d->time <= INT32_MAX && (mask == 0 || peet__direct_can_see_iterations(m, index));
     return m->direct->table.loop && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
@@ -500,7 +502,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         n += BLOCK_EXTRA_BYTES + (2 * probes + c->nupdates) * VALUE_BYTES + probes * PROBE_BYTES;
         if (nobservers != 0)
             n += LOOP_BYTES + (probes + c->nvalues * ((size_t)nobservers + 1)) * VALUE_BYTES +
-                nobservers * (WATCH_BYTES + COUNT_BYTES + guards * (size_t)GUARD_BYTES);
+                nobservers * (WATCH_BYTES + COUNT_BYTES + (c->loop ? 2 : 1) * guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
         depth += !c->sure;
@@ -521,6 +523,7 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
         !(compiled->begin = peet__own(f, f->nall, sizeof *compiled->begin)) ||
         !(compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) ||
         !(compiled->strips = peet__own(f, f->nall, sizeof *compiled->strips)) ||
+        !(compiled->counts = peet__own(f, f->nall, sizeof *compiled->counts)) ||
         !(compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) ||
         !(compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) ||
         !(compiled->asked = peet__own(f, f->nall, sizeof *compiled->asked)) ||
@@ -579,6 +582,9 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
         else if (f->code[k].sure && !compiled->behind[k])
             make_behind(m, k);
     }
+    for (uint32_t k = 0; k < f->nall; k++)
+        if (compiled->counts[k] == PEET__ITERATIONS_UNKNOWN)
+            compiled->counts[k] = PEET__ITERATIONS_SHOWN;
     patch_jumps(m);
     c->used = (size_t)(m->e.at - c->write);
     free(m);

@@ -32,6 +32,13 @@ static inline struct peet_direct_counted *peet__direct_counted_of(const struct p
     return w ? w->counted : NULL;
 }
 
+/** What iterations of a loop are for observers with guards, once and for all. */
+enum peet__iterations {
+    PEET__ITERATIONS_UNKNOWN,
+    PEET__ITERATIONS_COUNTED /* executions like others */,
+    PEET__ITERATIONS_SHOWN
+};
+
 /** The code of a function. */
 struct peet__direct_function {
     peet__direct_enter *enter;
@@ -49,6 +56,7 @@ struct peet__direct_function {
     const void **body;        /* the same after what it does for the padding before it; NULL: none */
     const void **behind;  /* by index: what comes after the block, which has happened: on to the next; NULL: no code */
     const void **strips;  /* by index: where a loop goes on between two iterations; NULL: it cannot */
+    uint8_t *counts;      /* by index: enum peet__iterations, when there is code */
     const void ***back;   /* by index and probe: where a block goes on after a miss; NULL: not known */
     uint8_t *write, *run; /* the chunk that the code is in */
     struct peet__direct_patchable *patchables;
@@ -112,6 +120,7 @@ struct peet__direct_site {
     const struct peet_block *block;
     struct peet_direct_watch *watch;
     uint32_t guard;
+    const int64_t *strides; /* run->turns iterations have marks; NULL: one execution */
 };
 enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
 

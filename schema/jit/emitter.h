@@ -191,7 +191,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
 /** Can a loop be taken in strips? */
 int peet__direct_can_strip(const struct emitter *m, const struct requested *w);
 /** The run.rest iterations of such a loop; the code is left where it cannot go on. */
-void peet__direct_emit_strips(struct emitter *m, const struct requested *w);
+void peet__direct_emit_strips(struct emitter *m, struct requested *w);
 
 /* counted.c */
 /** Sets when executions of a block are shown. */
@@ -208,8 +208,18 @@ void peet__direct_emit_show(struct emitter *m, const struct stub *c);
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as
  * in struct stub */
 void peet__direct_see(struct emitter *m, const struct requested *w, int32_t tail);
-/** All lines are there: has one of the values a mark?  Machine code says so, and goes on. */
-void peet__direct_see_marks(struct emitter *m, const struct requested *w);
+/** All lines are there: has one of the values a mark?  Machine code says so, and goes on.  @strides: of run->turns
+ * iterations, whose references are in the lines of the first one's; NULL: it is one execution */
+void peet__direct_see_marks(struct emitter *m, const struct requested *w, const int64_t *strides);
+/** The same as peet__direct_tally() for run->turns iterations. */
+void peet__direct_tally_strip(struct emitter *m, uint32_t index);
+/** May observers take a loop's iterations for executions like others, and does machine code know for which? */
+int peet__direct_can_see_strips(const struct emitter *m, const struct requested *w);
+/** rsi becomes no more iterations than observers let machine code execute. */
+void peet__direct_stop_strip(struct emitter *m, const struct requested *w);
+/** Does the last one of run->turns iterations keep to all guards, as the first one does?  @out_else: after jumps that are taken if not.
+ * Returns: how many */
+uint32_t peet__direct_see_last(struct emitter *m, const struct requested *w, uint8_t **out_else);
 /** Calls code that stores the block's values in run->values; @w: of the emitter. */
 void peet__direct_store_values(struct emitter *m, struct requested *w);
 /** May iterations of the loop be executed without being shown to any observer? */

@@ -300,7 +300,8 @@ int peet__direct_refused(struct peet_direct_run *run, const struct peet_block *b
     return 0;
 }
 
-void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_site *site)
+/* One execution with run->values. */
+static void mark(struct peet_direct_run *run, const struct peet__direct_site *site)
 {
     struct peet__direct *const d = peet__direct_of(run);
     if (!d->holds || !run->runs_ahead) {
@@ -316,6 +317,16 @@ void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_si
         &(struct entry){
             .block = site->block, .observers = 1u << observer, .kind = MARKED, .nvalues = site->block->nvalues},
         run->values, 0);
+}
+
+void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_site *site)
+{
+    mark(run, site);
+    for (uint64_t left = site->strides ? run->turns - 1 : 0; left > 0; left--) {
+        for (uint32_t k = 0; k < site->block->nvalues; k++)
+            run->values[k] += (uint64_t)site->strides[k];
+        mark(run, site);
+    }
 }
 
 /* Whatever its marks are now. */

@@ -216,7 +216,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
     }
     if (m->direct->table.logged && d->nlooks != 0) {
         use_logged(m, w, tail);
-        peet__direct_see_marks(m, w); /* other() sees to its own */
+        peet__direct_see_marks(m, w, NULL); /* other() sees to its own */
         w->back = e->at;
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code for loops of processors that run ahead of each other (table.logged), if nobody looks on.  A loop is executed in
+ * Machine code for loops of processors that run ahead of each other (table.logged), if all who look on have guards.  A loop is executed in
  * *strips*: as many iterations as all probes stay in their lines for.  One lookup, one entry of the log and one stamp for
  * each line serve all iterations of a strip.
  *
@@ -9,6 +9,8 @@
  *   2. An iteration that lies in two lines, or of which a line is not found, goes the way of a block: other() executes it,
  *      or the code is left until it is due, and goes on after it.
  *   3. A strip that writes to a line with `units` is the table's loop()'s, which notes what is written.
+ *   4. Observers take iterations for executions like others (compiled->counts).  Addresses go on by strides: if the first and the last iteration
+ *      keep to a guard, all between them do.  A strip ends where an observer wants to see an execution.
  */
 #include "jit/emitter.h"
 
@@ -16,7 +18,7 @@
 
 /* Jumps to what is written later. */
 struct jumps {
-    uint8_t *from[2 * PEET_DIRECT_LOOKS + 2];
+    uint8_t *from[2 * PEET_DIRECT_LOOKS + PEET_DIRECT_GUARDS * PEET__DIRECT_OBSERVERS + 2];
     uint32_t n;
 };
 
@@ -29,7 +31,7 @@ static void aim_all(const struct peet__emit *e, const struct jumps *j)
 int peet__direct_can_strip(const struct emitter *m, const struct requested *w)
 {
     const struct peet__block *const c = &m->f->code[w->index];
-    int can = m->direct->table.logged && m->direct->nobservers == 0 && w->d.whole && w->d.nlooks != 0 &&
+    int can = m->direct->table.logged && peet__direct_can_see_strips(m, w) && w->d.whole && w->d.nlooks != 0 &&
         w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX && within(c->addresses, c->nvalues, PEET__SLOT);
     for (uint32_t k = 0; can && k < w->d.nlooks; k++) {
         const int64_t stride = c->strides[w->d.looks[k].value];
@@ -75,8 +77,8 @@ static void stay(struct emitter *m, const struct peet_direct_look *probe, int32_
     CODE(e, "\xff\xc2\x48\x39\xf2\x48\x0f\x42\xf2"); /* inc edx; cmp rdx, rsi; cmovb rsi, rdx */
 }
 
-/* Addresses of all probes, and how many iterations the strip has. */
-static void begin_strip(struct emitter *m, const struct requested *w, struct jumps *straddles)
+/* Addresses of all probes, and how many iterations the strip has.  @past: jumps if the last one does not keep to a guard */
+static void begin_strip(struct emitter *m, const struct requested *w, struct jumps *straddles, struct jumps *past)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[w->index];
@@ -87,6 +89,7 @@ static void begin_strip(struct emitter *m, const struct requested *w, struct jum
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         stay(m, &w->d.looks[k], (int32_t)c->strides[w->d.looks[k].value], straddles);
     }
+    peet__direct_stop_strip(m, w);
     store(e, RSI, RBX, RUN(turns));
     peet__direct_turns_times(e, (int32_t)w->d.time);
     CODE(e, "\x4c\x01\xe9");        /* add rcx, r13 */
@@ -94,6 +97,7 @@ static void begin_strip(struct emitter *m, const struct requested *w, struct jum
     load(e, RSI, RBX, RUN(log));
     memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + ...] */
     jump_if(e, IF_AT_LEAST, m->leave);
+    past->n = peet__direct_see_last(m, w, past->from);
 }
 
 /* All lines are there: their uses go to the log, with the stamps of the last iteration.  r15 becomes the stamp before
@@ -125,10 +129,12 @@ static void add_references(struct peet__emit *e, uint32_t n, int32_t count)
 }
 
 /* The block's other() executes an iteration, or says that it must wait; to come back to: @taken. */
-static void call_other(struct emitter *m, const struct requested *w)
+static void call_other(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     uint8_t *could_not, *in_time;
+    if (peet__direct_watchers(m, w->index) != 0)
+        peet__direct_store_values(m, w);
     CODE(e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
     word32(e, (uint32_t)RUN(tail_here));
     word32(e, (uint32_t)-1);
@@ -167,6 +173,11 @@ static uint8_t *call_loop(struct emitter *m, const struct requested *w)
     uint8_t *other, *could_not, *taken;
     CODE(e, "\x49\x33\x14\xc9\x48\x83\xfa\x01"); /* xor rdx, [r9 + rcx * 8]; cmp rdx, 1: it may be read */
     other = jump_ahead(e, IF_NOT);
+    if (m->direct->nobservers != 0) { /* nobody is shown the loop */
+        constant(e, RSI, (uint64_t)(uintptr_t)m->direct);
+        constant(e, RAX, 0);
+        store(e, RAX, RSI, offsetof(struct peet__direct, loop_block));
+    }
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, m->f->blocks[w->index].id);
     load(e, RDX, RBX, RUN(turns));
@@ -196,14 +207,42 @@ static void end_strip(struct emitter *m, const struct requested *w)
     memory(e, 0x29, RAX, RBX, RUN(rest));                  /* sub [rbx + ...], rax */
 }
 
-void peet__direct_emit_strips(struct emitter *m, const struct requested *w)
+/* The last iteration's stamps, and the references of run.turns iterations. */
+static void count_strip(struct emitter *m, const struct requested *w)
 {
     struct peet__emit *const e = &m->e;
-    struct jumps straddles = {.n = 0}, missing = {.n = 0}, noted = {.n = 0};
-    uint8_t *there, *taken = NULL, *done;
+    add_constant(e, R15, w->d.stamps);
+    add_references(e, w->d.reads, RUN(reads));
+    add_references(e, w->d.writes, RUN(writes));
+}
+
+static uint8_t *jump_over(struct peet__emit *e)
+{
+    CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
+    return e->at;
+}
+
+void peet__direct_emit_strips(struct emitter *m, struct requested *w)
+{
+    struct peet__emit *const e = &m->e;
+    const int is_seen = peet__direct_watchers(m, w->index) != 0;
+    struct jumps straddles = {.n = 0}, missing = {.n = 0}, noted = {.n = 0}, past = {.n = 0};
+    uint8_t *over, *there, *taken = NULL, *done;
     const uint8_t *strip;
     m->compiled->strips[w->index] = strip = here(e);
-    begin_strip(m, w, &straddles);
+    if (is_seen)
+        m->compiled->counts[w->index] = PEET__ITERATIONS_COUNTED;
+    if (is_seen)
+        peet__direct_see(m, w, -1);
+    begin_strip(m, w, &straddles, &past);
+    if (past.n != 0) {
+        over = jump_over(e);
+        aim_all(e, &past);
+        CODE(e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
+        word32(e, (uint32_t)RUN(turns));
+        word32(e, 1);
+        aim(e, over);
+    }
     for (uint32_t k = 0; k < w->d.nlooks; k++) {
         struct jumps *const to = m->direct->table.units && w->d.looks[k].units != 0 ? &noted : &missing;
         load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
@@ -211,8 +250,8 @@ void peet__direct_emit_strips(struct emitter *m, const struct requested *w)
         store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     }
     use_lines(m, w);
-    CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
-    there = e->at;
+    count_strip(m, w);
+    there = jump_over(e);
     if (noted.n != 0) {
         aim_all(e, &noted);
         taken = call_loop(m, w);
@@ -225,12 +264,16 @@ void peet__direct_emit_strips(struct emitter *m, const struct requested *w)
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
     call_other(m, w);
+    count_strip(m, w);
+    over = jump_over(e);
     aim(e, there);
-    add_constant(e, R15, w->d.stamps);
-    add_references(e, w->d.reads, RUN(reads));
-    add_references(e, w->d.writes, RUN(writes));
     if (taken)
         aim(e, taken);
+    if (is_seen)
+        peet__direct_see_marks(m, w, m->f->code[w->index].strides);
+    aim(e, over);
+    if (is_seen)
+        peet__direct_tally_strip(m, w->index);
     end_strip(m, w);
     done = jump_ahead(e, IF_EQUAL);
     jump_if(e, see_time(e), m->leave);

@@ -105,7 +105,7 @@ static struct peet__direct_site *new_site(const struct emitter *m, uint32_t inde
     struct peet__direct_site *const site = peet__own(m->f, 1, sizeof *site);
     if (site)
         *site = (struct peet__direct_site){m->direct->observers[observer].ops, m->direct->observers[observer].self,
-            &m->f->blocks[index], watches_of(m, index)[observer], guard};
+            &m->f->blocks[index], watches_of(m, index)[observer], guard, NULL};
     return site;
 }
 
@@ -180,6 +180,17 @@ void peet__direct_emit_mark(struct emitter *m, const struct stub *c)
     jump(e, e->run + (c->back - e->write));
 }
 
+/* Flags: rax, the guard's value, keeps to it if it is below.  rsi: the watch, in which the guard is @at */
+static void compare_guard(struct peet__emit *e, const struct peet_direct_guard *guard, int32_t at)
+{
+    memory(e, 0x2b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base)); /* sub rax, [rsi + …] */
+    if (guard->shift != 0) {
+        CODE(e, "\x48\xc1\xc8"); /* ror rax, imm8 */
+        byte(e, guard->shift);
+    }
+    memory(e, 0x3b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span)); /* cmp rax, [rsi + …] */
+}
+
 void peet__direct_see(struct emitter *m, const struct requested *w, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
@@ -194,12 +205,7 @@ void peet__direct_see(struct emitter *m, const struct requested *w, int32_t tail
             const struct peet_direct_guard *const guard = &watches[o]->guards[g];
             const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
             compute(e, registers, &m->f->code[index].addresses[guard->value]);
-            memory(e, 0x2b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base)); /* sub rax, [rsi + …] */
-            if (guard->shift != 0) {
-                CODE(e, "\x48\xc1\xc8"); /* ror rax, imm8 */
-                byte(e, guard->shift);
-            }
-            memory(e, 0x3b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span)); /* cmp rax, [rsi + …] */
+            compare_guard(e, guard, at);
             ask_if(m, IF_AT_LEAST, w, o, g, tail);
         }
         load(e, RDX, R8, count_of(index));
@@ -209,14 +215,15 @@ void peet__direct_see(struct emitter *m, const struct requested *w, int32_t tail
 }
 
 /* The marks of one observer: one is enough. */
-static void see_marks_of(struct emitter *m, const struct requested *w, uint32_t observer)
+static void see_marks_of(struct emitter *m, const struct requested *w, uint32_t observer, const int64_t *strides)
 {
     struct peet__emit *const e = &m->e;
     const struct peet_direct_watch *const watch = watches_of(m, w->index)[observer];
-    const struct peet__direct_site *const site = new_site(m, w->index, observer, PEET__DIRECT_NO_GUARD);
+    struct peet__direct_site *const site = new_site(m, w->index, observer, PEET__DIRECT_NO_GUARD);
     const uint32_t first = m->nstubs;
     if (!site)
         abort(); /* it would not be told */
+    site->strides = strides;
     constant(e, RSI, (uint64_t)(uintptr_t)watch);
     for (uint32_t g = 0; g < watch->nguards; g++) {
         const struct peet_direct_guard *const guard = &watch->guards[g];
@@ -234,12 +241,96 @@ static void see_marks_of(struct emitter *m, const struct requested *w, uint32_t 
         m->stub[k].back = e->at;
 }
 
-void peet__direct_see_marks(struct emitter *m, const struct requested *w)
+void peet__direct_see_marks(struct emitter *m, const struct requested *w, const int64_t *strides)
 {
     struct peet_direct_watch **const watches = watches_of(m, w->index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         if (is_watched(watches[o]) && watches[o]->marked && m->direct->observers[o].ops->marked)
-            see_marks_of(m, w, o);
+            see_marks_of(m, w, o, strides);
+}
+
+void peet__direct_tally_strip(struct emitter *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[index];
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        for (uint32_t g = 0; is_watched(watches[o]) && g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            if (!guard->tally)
+                continue;
+            compute(e, registers, &c->addresses[guard->value]);
+            load(e, RCX, RBX, RUN(turns));
+            constant(e, RSI, (uint64_t)(uintptr_t)guard->tally);
+            const uint8_t *const again = here(e);
+            CODE(e, "\x89\xc2\x81\xe2"); /* mov edx, eax; and edx, imm32 */
+            word32(e, guard->tally_mask);
+            CODE(e, "\x48\xff\x04\xd6\x05"); /* inc qword [rsi + rdx * 8]; add eax, imm32 */
+            word32(e, (uint32_t)c->strides[guard->value]);
+            CODE(e, "\x48\xff\xc9"); /* dec rcx */
+            jump_if(e, IF_NOT, again);
+        }
+}
+
+int peet__direct_can_see_strips(const struct emitter *m, const struct requested *w)
+{
+    const struct peet__block *const c = &m->f->code[w->index];
+    struct peet_direct_watch **const watches = watches_of(m, w->index);
+    const int is_seen = peet__direct_watchers(m, w->index) != 0;
+    int can = !m->direct->tells &&
+        (!is_seen || (m->direct->holds && m->compiled->counts[w->index] != PEET__ITERATIONS_SHOWN));
+    for (uint32_t o = 0; can && o < m->direct->nobservers; o++)
+        can = !peet__direct_counted_of(watches[o]);
+    for (uint32_t o = 0; can && o < m->direct->nobservers; o++)
+        for (uint32_t g = 0; can && is_watched(watches[o]) && g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            const int64_t stride = c->strides[guard->value];
+            can =
+                (stride & (int64_t)((1u << guard->shift) - 1)) == 0 && stride == (int32_t)stride && stride != INT32_MIN;
+        }
+    return can;
+}
+
+void peet__direct_stop_strip(struct emitter *m, const struct requested *w)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, w->index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        if (!is_watched(watches[o]))
+            continue;
+        constant(e, RCX, (uint64_t)(uintptr_t)watches[o]);
+        load(e, RDX, RCX, offsetof(struct peet_direct_watch, until));
+        memory(e, 0x2b, RDX, R8, count_of(w->index)); /* sub rdx, [r8 + ...] */
+        CODE(e, "\x48\x39\xf2\x48\x0f\x42\xf2");      /* cmp rdx, rsi; cmovb rsi, rdx */
+    }
+}
+
+uint32_t peet__direct_see_last(struct emitter *m, const struct requested *w, uint8_t **out_else)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[w->index];
+    struct peet_direct_watch **const watches = watches_of(m, w->index);
+    uint32_t n = 0;
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        if (!is_watched(watches[o]))
+            continue;
+        constant(e, RSI, (uint64_t)(uintptr_t)watches[o]);
+        for (uint32_t g = 0; g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard),
+                          stride = (int32_t)c->strides[guard->value];
+            if (stride == 0)
+                continue;
+            struct peet__address a = c->addresses[guard->value];
+            a.disp -= (uint64_t)(int64_t)stride;
+            compute(e, registers, &a);
+            peet__direct_turns_times(e, stride);
+            CODE(e, "\x48\x01\xc8"); /* add rax, rcx */
+            compare_guard(e, guard, at);
+            out_else[n++] = jump_ahead(e, IF_AT_LEAST);
+        }
+    }
+    return n;
 }
 
 int peet__direct_can_see_iterations(const struct emitter *m, uint32_t index)
@@ -366,6 +457,7 @@ void peet__direct_show_values(struct emitter *m, uint32_t index)
 
 void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
 {
+    enum { LOOP = 8 };
     const struct peet__direct *const d = p->direct;
     struct peet__direct_function *const compiled = f->direct;
     int over = 0;
@@ -375,7 +467,10 @@ void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_
         const struct peet_direct_watch *w = compiled->watches[(size_t)index * d->nobservers + o];
         over |= w && w->over;
     }
-    if (!over || ++compiled->stale < compiled->patience)
+    if (!over)
+        return;
+    compiled->stale += compiled->counts[index] == PEET__ITERATIONS_COUNTED ? LOOP : 1; /* all iterations come then */
+    if (compiled->stale < compiled->patience)
         return;
     compiled->stale = 0;
     compiled->patience *= 2;               /* it changes less and less */

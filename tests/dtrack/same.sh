@@ -22,11 +22,11 @@ alike() {
 }
 small=8KiB,ways=2,line=64
 machines=(bus,cache=$small,classify=on numa)
-programs=('radix 4 20000 2' 'barnes 4 300 2' 'water 4 64 2' 'tasks 4 3000' 'pipeline 4 400' 'mg 4 3 3')
+programs=('lu 4 48 8' 'radix 4 20000 2' 'barnes 4 300 2' 'water 4 64 2' 'tasks 4 3000' 'pipeline 4 400' 'mg 4 3 3')
 if [ -n "${PEET_THOROUGH:-}" ]; then
     machines+=(bus bus,cache=32KiB,ways=8,line=64 bus,cache=4KiB,ways=1,line=32,protocol=dragon bus,cache=2KiB,ways=2,line=16,protocol=firefly
         bus,cache=4KiB,ways=2,line=64,protocol=through bus,cache=$small,cpi=0.7 bus,cache=4KiB,line=128,protocol=berkeley ideal)
-    programs+=('lu 4 64 8' 'fft 4 8 2' 'ocean 4 34 6' 'sharing 4 2000 4' 'cg 4 400 4 4' 'is 4 10000 3')
+    programs+=('lu 4 64 16' 'fft 4 8 2' 'ocean 4 34 6' 'sharing 4 2000 4' 'cg 4 400 4 4' 'is 4 10000 3')
 fi
 for program in "${programs[@]}"; do
     name=${program%% *}

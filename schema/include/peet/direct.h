@@ -329,7 +329,8 @@ enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as
 struct peet_direct_observer {
     uint32_t abi;         /* PEET_DIRECT_ABI */
     uint32_t struct_size; /* sizeof(struct peet_direct_observer) */
-    /** watch() - which executions of a block it has to see; iterations of a loop come through loop().  An observer with
+    /** watch() - which executions of a block it has to see; iterations of a loop come through loop(), but those that machine code
+     * takes ahead of other hardware contexts may be executions like others.  An observer with
      * shown() is asked of libraries' operations on ranges, too, which are counted or come through block().
      *  @values: those of one execution, which need not have happened
      *  @out_watch: NULL: none, nor iterations; executed() then says how many there were.  Always the same for a block
