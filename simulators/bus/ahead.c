@@ -20,6 +20,19 @@
 enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * TEMPLATE_REFS + PEET_DIRECT_LOOKS };
 enum { CAUTIOUS_EVENTS = 32 };
 
+/* Does each reference leave the right to do the same again, and those that write the right to read? */
+static int held(const struct bus *b)
+{
+    for (unsigned state = 0; state < b->protocol->nstates; state++)
+        for (int write = 0; write < 2; write++) {
+            const struct bus_processor_row *const row = &b->protocol->processor[state][write];
+            const unsigned rights = write ? PERMISSION : PERMISSION_READ;
+            if (row->again || (b->permission[row->alone] & b->permission[row->shared] & rights) != rights)
+                return 0;
+        }
+    return 1;
+}
+
 int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
 {
     struct bus_ahead *a;
@@ -27,6 +40,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         b->calendar.arbitration != ARBITRATION_FCFS || !(a = calloc(1, sizeof *a + b->nhw * sizeof a->hw[0])))
         return -1;
     b->ahead = a;
+    a->held = held(b);
     if (b->written && !(b->writable = calloc((size_t)b->ncaches * b->lines, sizeof *b->writable))) {
         peet__bus_ahead_fini(b);
         return -1;
@@ -65,10 +79,10 @@ static void free_block(struct bus_ahead_block *k)
 {
     if (!k)
         return;
-    for (size_t i = 0; i < k->ncuts; i++)
+    for (size_t i = 0; k->cuts && i < AHEAD_CUTS; i++)
         free(k->cuts[i]);
     free(k->cuts);
-    free(k->leads);
+    free(k->whole);
     free(k);
 }
 
@@ -111,59 +125,6 @@ static uint32_t group_with(const struct bus *b, const struct block_template *p, 
     return k;
 }
 
-/* A reference leads its probe, unless others have the right that it needs before it does.  @missing: the probe's rights
- * so far; @touches: of the block, up to this one */
-static void add_lead(const struct bus *b, struct bus_ahead_block *k, uint32_t place, int write, uint8_t *missing,
-    uint8_t last, uint32_t touches)
-{
-    const struct bus_ahead_ref *const r = &k->refs[place];
-    if (!(*missing & (write ? PERMISSION_WRITE : PERMISSION_READ)))
-        return;
-    *missing &= write ? 0 : PERMISSION_WRITE;
-    uint32_t writers = 0;
-    for (uint32_t i = 0; i < k->nwrites; i++)
-        writers += k->writes[i].probe == r->probe;
-    k->leads[k->nleads++] =
-        (struct bus_ahead_lead){.at = b->cpi * k->block->refs[r->ref].insn + touches * b->hit_cycles * CPI_ONE,
-            .offset = r->offset,
-            .bytes = r->bytes,
-            .probe = r->probe,
-            .ref = r->ref,
-            .permission_mask = write ? 0 : PERMISSION_WRITE,
-            .last = last,
-            .place = (uint8_t)place,
-            .again = r->twice && !write,
-            .alone = write && writers == 1};
-}
-
-/* Is a line that was not there, there to be read once it has been written? */
-static int held_after_write(const struct bus *b)
-{
-    const struct bus_processor_row *const row = &b->protocol->processor[BUS_INVALID][1];
-    return (b->permission[row->alone] & b->permission[row->shared] & PERMISSION_READ) != 0;
-}
-
-/* Of all references of a block those that may be more than a hit. */
-static void find_leads(const struct bus *b, struct bus_ahead_block *k, const struct group *groups)
-{
-    uint8_t missing[PEET_DIRECT_LOOKS]; /* by probe */
-    memset(missing, PERMISSION, sizeof missing);
-    if (b->replacement != REPLACE_LRU) /* a line that the block has used may make room all the same */
-        return;
-    for (uint32_t i = 0; i < k->nrefs; i++) {
-        const struct bus_ahead_ref *const r = &k->refs[i];
-        const int reads_first = r->twice ? !(k->block->refs[r->ref].flags & PEET_REF_ATOMIC) : r->permission_mask != 0;
-        if (r->twice && !reads_first && !held_after_write(b)) { /* what it reads then may be a miss, too */
-            k->nleads = 0;
-            return;
-        }
-        if (reads_first)
-            add_lead(b, k, i, 0, &missing[r->probe], groups[r->probe].stamp, r->before + 1);
-        if (!r->permission_mask)
-            add_lead(b, k, i, 1, &missing[r->probe], groups[r->probe].stamp, r->before + 1u + (uint32_t)reads_first);
-    }
-}
-
 /* What is known of the block; made when it is first asked for.  NULL: it does not go this way, or no memory */
 static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *block, const uint64_t *values)
 {
@@ -189,10 +150,6 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
         !(k = calloc(1, sizeof *k + 2 * (size_t)block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
-    if (!(k->leads = calloc(2 * (size_t)p->ngroups + 1, sizeof *k->leads))) {
-        free(k);
-        return NULL;
-    }
     for (uint32_t i = 0, before = 0; i < block->nrefs; i++) {
         const struct peet_ref *const r = &block->refs[i];
         const int twice = r->kind == PEET_REF_MODIFY;
@@ -218,7 +175,7 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
     for (uint32_t i = 0; i < k->nrefs; i++)
         if (!k->refs[i].permission_mask)
             k->writes[k->nwrites++] = k->refs[i];
-    find_leads(b, k, peet__bus_groups_of(b, p));
+    k->whole = peet__bus_ahead_cut_new(b, k, 0, (const uint64_t[PEET_DIRECT_LOOKS]){0}, 1);
     return a->blocks[block->id] = k;
 }
 
@@ -304,109 +261,143 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     return more + (r->twice ? 2 * lines : lines);
 }
 
-/* Can a block that may miss be taken by its leads?  Not if a probe lies in two lines, two lie in one, or if one line could
- * make room for another one (groups.c). */
-static int led(const struct bus *b, const struct bus_ahead_block *k, const uint64_t *begins)
+/* May one of a block's lines make room for another one? */
+static __attribute__((noinline)) int crowded(const struct bus *b, const uint64_t *begins, uint32_t ngroups,
+    uint32_t straddling)
+{
+    uint64_t sets = 0; /* a bit for each, of 64 */
+    uint32_t n = ngroups;
+    for (uint32_t g = 0; g < ngroups; g++) {
+        const uint64_t line = begins[g] >> b->line_shift;
+        sets |= 1ull << (peet__bus_set_of(b, line) & 63);
+        if (straddling >> g & 1) {
+            sets |= 1ull << (peet__bus_set_of(b, line + 1) & 63);
+            n++;
+        }
+    }
+    return n - (uint32_t)__builtin_popcountll(sets) >= b->ways;
+}
+
+/* The leads by which a block that may miss is to be taken.  NULL: reference by reference: one line could make room for another
+ * one (groups.c), say. */
+static inline const struct bus_ahead_cut *led(const struct bus *b, struct bus_ahead_block *k, const uint64_t *begins)
 {
     const struct block_template *const p = &b->templates[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
+    const struct bus_ahead_cut *cut = k->whole;
     const uint64_t room = b->line_bytes;
-    uint64_t sets = 0; /* a bit for each, of 64 */
+    uint32_t straddling = 0;
     for (uint32_t g = 0; g < p->ngroups; g++)
-        if ((begins[g] & (room - 1)) + groups[g].span > room)
-            return 0;
-    for (uint32_t g = 0; g < p->ngroups; g++) {
-        const uint64_t line = begins[g] >> b->line_shift, set = 1ull << (peet__bus_set_of(b, line) & 63);
-        for (uint32_t i = 0; i < g && sets & set; i++)
-            if (begins[i] >> b->line_shift == line)
-                return 0;
-        sets |= set;
-    }
-    return k->nleads != 0 && (p->ngroups <= b->ways || p->ngroups - (uint32_t)__builtin_popcountll(sets) < b->ways);
+        if (__builtin_expect((begins[g] & (room - 1)) + groups[g].span > room, 0))
+            straddling |= 1u << g;
+    if (straddling)
+        cut = peet__bus_ahead_cut_of(b, k, straddling, begins);
+    return !cut || !cut->nleads || (p->ngroups >= b->ways && crowded(b, begins, p->ngroups, straddling)) ? NULL : cut;
 }
 
-/* Does a line allow a lead's references, but for what is to be noted of its writes?  @inout_found: then it is tracked */
-static inline int allows(const struct bus *b, const struct cache *c, uint32_t frame, uint64_t line,
-    const struct bus_ahead_lead *r, struct bus_ahead_found *inout_found)
+/* Is the line there, and may be written but for what is to be noted of its writes? */
+static inline int writes_tracked(const struct bus *b, const struct cache *c, uint32_t frame, uint64_t line)
 {
-    if ((c->keys[frame] | r->permission_mask) == (KEY_OF(line) | PERMISSION))
-        return 1;
-    if ((c->keys[frame] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) ||
-        !peet__bus_ahead_is_tracked(b, &c->frames[frame]))
-        return 0;
-    inout_found->tracked |= 1u << r->probe;
-    inout_found->frames[r->probe] = frame;
-    return 1;
+    return (c->keys[frame] | PERMISSION_WRITE) == (KEY_OF(line) | PERMISSION) &&
+        peet__bus_ahead_is_tracked(b, &c->frames[frame]);
+}
+
+/* A lead that is no hit with permission.  Returns: the frame that the line is in then; NO_FRAME: not all references that
+ * follow it hit */
+static __attribute__((noinline)) uint32_t lead_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const struct bus_ahead_lead *r, uint64_t address, struct walk *w, struct bus_ahead_found *inout_found)
+{
+    struct bus *const b = run->machine;
+    struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];
+    const uint64_t line = address >> b->line_shift;
+    uint32_t f = c->predictor[line & b->predictor_mask];
+    int tracked = writes_tracked(b, c, f, line), follow = 1;
+    if (!tracked) {
+        /* another probe's use, which comes later */
+        const uint64_t used = KEY_LINE(c->keys[f]) == line ? c->used[f] : 0;
+        c->stamp = run->stamp + r->before;
+        if (b->watched) {
+            b->site.block = k->block;
+            peet__bus_at(b, r->ref, address, r->bytes);
+        }
+        w->stall_cycles += touch(b, c, line, peet__bus_sectors(b, address & (b->line_bytes - 1), r->bytes), r->bytes,
+            r->permission_mask ? TOUCH_READ : TOUCH_WRITE,
+            w->start + (w->cpi_rest + r->at) / CPI_ONE + w->stall_cycles);
+        f = c->predictor[line & b->predictor_mask];
+        if (used > c->used[f])
+            c->used[f] = used;
+        tracked = writes_tracked(b, c, f, line);
+        follow = tracked || (c->keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) || r->again;
+        tracked &= !r->alone; /* touch() has noted it */
+    }
+    if (tracked && !(inout_found->tracked >> r->probe & 1)) {
+        inout_found->tracked |= 1u << r->probe;
+        inout_found->frames[r->probe] = inout_found->frames[r->probe + PEET_DIRECT_LOOKS] = NO_FRAME;
+    }
+    if (tracked)
+        inout_found->frames[r->line] = f;
+    return follow ? f : NO_FRAME;
 }
 
 /* A block in its turn by its leads, as far as all others hit then.  Returns: how many of its references have happened
  */
-static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    struct walk *w)
+static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const struct bus_ahead_cut *cut, const uint64_t *begins, struct walk *w)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];
-    const uint64_t stamp = run->stamp;
+    const uint32_t *const predictor = c->predictor;
+    const uint64_t *const keys = c->keys;
+    uint64_t *const used = c->used;
+    const uint64_t stamp = run->stamp, predictor_mask = b->predictor_mask;
+    const unsigned shift = b->line_shift;
     struct bus_ahead_found found;
     uint32_t done = k->nrefs;
-    found.tracked = found.straddling = 0;
-    for (const struct bus_ahead_lead *r = k->leads, *end = r + k->nleads; r != end; r++) {
-        const uint64_t address = begins[r->probe] + r->offset, line = address >> b->line_shift;
-        uint64_t used = stamp + r->last;
-        uint32_t f = c->predictor[line & b->predictor_mask];
-        if (!allows(b, c, f, line, r, &found)) {
-            if (KEY_LINE(c->keys[f]) == line && c->used[f] > used) /* another probe's, which comes later */
-                used = c->used[f];
-            c->stamp = stamp + r->ref;
-            if (b->watched) {
-                b->site.block = k->block;
-                peet__bus_at(b, r->ref, address, r->bytes);
-            }
-            w->stall_cycles += touch(b, c, line, peet__bus_sectors(b, address & (b->line_bytes - 1), r->bytes),
-                r->bytes, r->permission_mask ? TOUCH_READ : TOUCH_WRITE,
-                w->start + (w->cpi_rest + r->at) / CPI_ONE + w->stall_cycles);
-            f = c->predictor[line & b->predictor_mask];
-            const uint32_t tracked = found.tracked;
-            if (!allows(b, c, f, line, r, &found) && !r->again) {
-                done = r->place + 1u; /* not all that follow it hit */
-                break;
-            }
-            if (r->alone) /* touch() has noted it */
-                found.tracked = tracked;
+    found.tracked = 0;
+    for (const struct bus_ahead_lead *r = cut->leads, *end = r + cut->nleads; r != end; r++) {
+        const uint64_t address = begins[r->probe] + r->offset, line = address >> shift, last = stamp + r->last;
+        uint32_t f = predictor[line & predictor_mask];
+        if ((keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION) &&
+            (f = lead_slowly(run, k, r, address, w, &found)) == NO_FRAME) {
+            done = r->place + 1u;
+            break;
         }
-        if (used > c->used[f])
-            c->used[f] = used;
+        used[f] = last > used[f] ? last : used[f];
     }
     if (found.tracked)
         peet__bus_ahead_write_all(NULL, b, c, k, begins, &found, done);
+    run->reads += cut->reads;
+    run->writes += cut->more - cut->reads;
     return done;
 }
 
 /* One execution in its turn, whatever it takes.  Its own time, stamps and counts are left to
  * the caller.  @begins: of the groups */
-static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
+static void happen(struct peet_direct_run *run, struct bus_ahead_block *k, const uint64_t *begins)
 {
     struct bus *const b = run->machine;
     struct bus_ahead_hw *const h = peet__bus_ahead_hw_of(run);
     struct cache *const c = &b->caches[h->number];
-    const uint64_t room = b->line_bytes, predictor_mask = b->predictor_mask, stalled = h->stalled;
-    const uint64_t *const keys = c->keys;
-    const uint32_t *const predictor = c->predictor;
-    uint64_t *const used = c->used;
-    const unsigned shift = b->line_shift;
+    const uint64_t stalled = h->stalled;
     struct walk w = {.start = run->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
     uint64_t more = 0, stamp = run->stamp + 1;
     b->ahead->went_back = 0;
     b->ahead->began = w.start;
     b->calendar.began = w.start;
-    const uint32_t done = led(b, k, begins) ? happen_led(run, k, begins, &w) : 0;
+    const struct bus_ahead_cut *const cut = led(b, k, begins);
+    uint32_t done = 0;
+    if (cut) {
+        done = happen_led(run, k, cut, begins, &w);
+        more = cut->more;
+        stamp += more;
+    }
     for (const struct bus_ahead_ref *r = k->refs + done, *end = k->refs + k->nrefs; r != end; r++) {
-        const uint64_t address = begins[r->probe] + r->offset, line = address >> shift;
-        const uint32_t f = predictor[line & predictor_mask];
-        if (__builtin_expect((keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) &&
-                    (address & (room - 1)) + r->bytes <= room,
+        const uint64_t address = begins[r->probe] + r->offset, line = address >> b->line_shift;
+        const uint32_t f = c->predictor[line & b->predictor_mask];
+        if (__builtin_expect((c->keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) &&
+                    (address & (b->line_bytes - 1)) + r->bytes <= b->line_bytes,
                 1)) {
-            used[f] = stamp + r->ref;
+            c->used[f] = stamp + r->ref;
             continue;
         }
         c->stamp = stamp + r->ref - 1;

@@ -9,6 +9,8 @@
 
 #define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
 
+enum { AHEAD_CUTS = 512 };
+
 /** A reference of a block: so far after the beginning of that probe. */
 struct bus_ahead_ref {
     uint16_t offset, bytes;
@@ -17,37 +19,41 @@ struct bus_ahead_ref {
     uint8_t permission_mask; /* as in a probe: PERMISSION_WRITE if it only reads */
     uint8_t twice;           /* it reads and writes */
 };
-/** The first reference of a probe, or the first that writes after others that read: if it has its permission then, so
- * have those that follow it. */
+/** The first reference of a block to a line, or the first that writes after others that read: if it has its permission
+ * then, so have those that follow it. */
 struct bus_ahead_lead {
     uint64_t at; /* when it asks, since the block's beginning, in CPI_ONE: without stalls */
     uint16_t offset, bytes;
-    uint8_t probe, ref, permission_mask;
-    uint8_t last;  /* the probe's last reference of the block, + 1: as stamps count them */
+    uint16_t before, last; /* stamps of the block before it; the line's last one, as stamps count them */
+    uint8_t probe, line;   /* line: the probe, + PEET_DIRECT_LOOKS if it is its second one */
+    uint8_t ref, permission_mask;
     uint8_t place; /* in refs */
     uint8_t again; /* the same reference writes next */
     uint8_t alone; /* no other reference of its probe writes */
 };
 /** What is the same whenever a block's probes lie in two lines in the same way. */
 struct bus_ahead_cut {
-    uint16_t more, reads;                 /* touches beyond those of the block's counts; those of them that read */
-    uint16_t lasts[PEET_DIRECT_LOOKS][2]; /* last use of each probe's lines, as stamps count; 0: none */
+    uint64_t key;                          /* which of them do, and where those begin in their lines */
+    uint16_t more, reads;                  /* touches beyond those of the block's counts; those of them that read */
+    uint16_t lasts[2 * PEET_DIRECT_LOOKS]; /* by line: its last use, as stamps count; 0: none */
+    int never;                             /* a reference does not go so */
+    uint32_t nleads;                       /* 0: the block is to be taken reference by reference */
+    struct bus_ahead_lead leads[];
 };
 struct bus_ahead_block {
     const struct peet_block *block;
-    uint32_t nrefs;  /* without prefetches */
-    uint32_t nleads; /* 0: the block is to be taken reference by reference; */
-    uint32_t nwrites, ncuts;
-    struct bus_ahead_lead *leads;
+    uint32_t nrefs; /* without prefetches */
+    uint32_t nwrites;
     struct bus_ahead_ref *writes; /* those of the references that write, or read and write */
-    struct bus_ahead_cut **cuts;  /* [probe * line_bytes + where it begins in its line]; NULL: it never lay so alone */
+    struct bus_ahead_cut *whole;  /* no probe lies in two lines; NULL: no memory */
+    struct bus_ahead_cut **cuts;  /* [AHEAD_CUTS] by a hash of their keys; NULL: none was kept */
     struct bus_ahead_ref refs[];
 };
 
-/** Where the lines of a block's probes are; seconds: of those in two lines. */
+/** Where the lines of a block's probes are. */
 struct bus_ahead_found {
-    uint32_t frames[PEET_DIRECT_LOOKS], seconds[PEET_DIRECT_LOOKS];
-    uint32_t straddling, tracked; /* a bit for each probe; tracked: it writes to a tracked line */
+    uint32_t frames[2 * PEET_DIRECT_LOOKS]; /* as lead.line */
+    uint32_t straddling, tracked;           /* a bit for each probe; tracked: it writes to a tracked line */
 };
 
 struct bus_ahead_hw {
@@ -63,6 +69,7 @@ struct bus_ahead_hw {
 struct bus_ahead {
     struct bus_ahead_block **blocks; /* by id; NULL: not asked for yet */
     uint32_t nblocks;
+    int held;       /* once a reference has happened, others like it need nothing more than the line */
     int runs_ahead; /* else each goes only as far as the next one */
     int went_back;  /* somebody did, since the last event began */
     uint64_t began; /* when the block that has a transaction began */
@@ -89,7 +96,7 @@ static inline uint32_t peet__bus_ahead_frame_of(struct bus *b, struct cache *c, 
         ? i
         : peet__bus_ahead_frame_slowly(b, c, line, permission_mask, probe, inout_tracked);
 }
-/** Sectors of a frame are written.  Whoever misses a line that it has lost settles what was written: until then it
+/** Sectors of a frame (NO_FRAME: of none) are written.  Whoever misses a line that it has lost settles what was written: until then it
  * remains lost.  @run: whose log has what was there before; NULL: it will not be undone */
 void peet__bus_ahead_write_tracked(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
     uint64_t sectors);
@@ -111,6 +118,13 @@ static inline uint32_t peet__bus_ahead_frame_for_good(struct bus *b, struct cach
 /** Notes what the first @done references of a block write to tracked lines.  @run: as above */
 void peet__bus_ahead_write_all(struct peet_direct_run *run, struct bus *b, struct cache *c,
     const struct bus_ahead_block *k, const uint64_t *begins, const struct bus_ahead_found *at, uint32_t done);
+/** The cut of a block of which these probes lie in two lines, from those that are kept; made when it is first asked for.
+ * NULL: it is not kept */
+const struct bus_ahead_cut *peet__bus_ahead_cut_of(const struct bus *b, struct bus_ahead_block *k, uint32_t straddling,
+    const uint64_t *begins);
+/** The same anew, whose key is left to the caller; @leads: with its leads.  NULL: no memory */
+struct bus_ahead_cut *peet__bus_ahead_cut_new(const struct bus *b, const struct bus_ahead_block *k, uint32_t straddling,
+    const uint64_t *begins, int leads);
 /** One execution, if all of it hits without consequences for others; some references may lie in two lines.  @begins: of
  * the probes.  What it takes beyond the template goes to @run.  Returns: whether it has happened */
 int peet__bus_ahead_hit_once(struct peet_direct_run *run, struct bus_ahead_block *k, const uint64_t *begins);

@@ -159,6 +159,7 @@ struct bus {
     const struct peet_env *env;
     const struct bus_protocol *protocol;
     uint8_t permission[BUS_STATES_MAX]; /* PERMISSION bits of each state */
+    uint8_t quiet[BUS_STATES_MAX];      /* by state: a bit for each transaction by others that changes nothing */
     /* geometry */
     uint64_t cache_bytes;
     uint32_t line_bytes, line_shift, sector_shift;

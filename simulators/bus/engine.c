@@ -110,21 +110,26 @@ struct outcome {
     int shared;
 };
 
-/* One transaction by @c on @line; @f: its own frame of the line or NULL; @fill: the line comes into @f. */
+/* One transaction by @c on @line; @f: its own frame of the line or NULL; @settled: what its holders wrote is told. */
 ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f,
-    uint64_t line, enum bus_op op, uint64_t sectors, unsigned bytes, uint64_t time, enum known known)
+    uint64_t line, enum bus_op op, uint64_t sectors, unsigned bytes, uint64_t time, int settled, enum known known)
 {
     struct frame *supplier = NULL, *next;
     struct outcome out = {time, 0};
     int fill = op == OP_READ || op == OP_READX;
-    if (CLASSIFIED(b) && record->invalidations)
+    if (CLASSIFIED(b) && !settled && record->invalidations)
         peet__bus_classify_settle(b, record);
     for (struct frame *h = peet__bus_copies(b, record); h; h = next) {
         next = peet__bus_next_copy(b, h);
         if (h == f)
             continue;
-        struct cache *holder = peet__bus_cache_of(b, h);
         const struct bus_snoop_row *row = &b->protocol->snoop[h->state][op];
+        if (b->quiet[h->state] >> op & 1 && !CHECKED(b)) {
+            supplier = row->flags & BUS_SUPPLY && (!supplier || h < supplier) ? h : supplier;
+            out.shared = 1;
+            continue;
+        }
+        struct cache *holder = peet__bus_cache_of(b, h);
         if (CHECKED(b))
             peet__bus_check_snoop_row(b, holder, line, h->state, op);
         peet__bus_ahead_before(b, c, holder, h, row->flags & BUS_REFUSE ? BUS_INVALID : row->next);
@@ -213,13 +218,13 @@ void peet__bus_no_memory(struct bus *b)
     b->dead = 1;
 }
 
-/* Whether it matters from now on who writes which sectors of the line: as long as somebody has lost it.  Those that are
- * not asked here may go on noting what nobody wants to know; their next write brings them here. */
+/* Whether it matters from now on who writes which sectors of the line: as long as somebody has lost it.  A frame that may
+ * not be written yet comes here again when it may.  Those that are not asked here may go on noting what nobody wants to know; their next write brings them here. */
 static void note(struct bus *b, const struct cache *c, const struct line_record *record, struct frame *f, uint64_t line)
 {
     if (record->invalidations) {
         for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
-            if (!h->tracked) {
+            if (!h->tracked && b->permission[h->state] & PERMISSION_WRITE) {
                 if (h != f)
                     peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, h->state);
                 h->tracked = 1;
@@ -235,7 +240,7 @@ static void note(struct bus *b, const struct cache *c, const struct line_record 
 static void before_settling(struct bus *b, const struct cache *c, const struct line_record *record)
 {
     for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
-        if (h->tracked && peet__bus_cache_of(b, h) != c)
+        if (peet__bus_ahead_is_tracked(b, h) && peet__bus_cache_of(b, h) != c)
             peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, BUS_INVALID);
 }
 
@@ -272,7 +277,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
 {
     struct line_record *const record = records.line;
     uint32_t *word = records.word;
-    int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
+    int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0, settled = 0;
     struct frame *f, *victim = NULL;
     uint64_t begin = time, left = 0; /* the stamp of the line that makes room */
     if (known != KNOWN_RECENT && known != KNOWN_TOLD) {
@@ -293,6 +298,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
             c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
         else if (CLASSIFIED(b))
             peet__bus_classify_miss(b, c, record, word, sectors);
+        settled = 1;
     } else if (b->protocol->processor[f->state][write].op != OP_NONE) {
         c->stats.upgrades++;
     }
@@ -320,7 +326,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
         }
         if (CHECKED(b) && (row->op == OP_WRITE || row->op == OP_UPDATE))
             peet__bus_check_write(b, f, line, sectors);
-        struct outcome out = transact(b, c, record, f, line, row->op, sectors, bytes, time, known);
+        struct outcome out = transact(b, c, record, f, line, row->op, sectors, bytes, time, settled, known);
         time = out.time;
         if (fresh) {
             peet__bus_link(b, record, f);
@@ -403,7 +409,7 @@ ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sec
         peet__bus_classify_miss(b, c, record, word, sectors);
     if (f->state != BUS_INVALID)
         write_back = evict(b, c, f, time, known);
-    const struct outcome out = transact(b, c, record, f, line, (enum bus_op)row->op, sectors, bytes, time, known);
+    const struct outcome out = transact(b, c, record, f, line, (enum bus_op)row->op, sectors, bytes, time, 1, known);
     peet__bus_link(b, record, f);
     f->place = RECENT(b);
     peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
@@ -440,6 +446,18 @@ static uint64_t touch_told(struct bus *b, struct cache *c, uint64_t line, uint64
     return fill(b, c, line, sectors, bytes, touch, time, KNOWN_TOLD);
 }
 
+/* For each state, the transactions by others that change nothing of a copy, and for which nobody has to be rolled back. */
+static void find_quiet(struct bus *b)
+{
+    for (unsigned state = 1; state < b->protocol->nstates; state++)
+        for (unsigned op = 0; op < BUS_OPS_COUNT; op++) {
+            const struct bus_snoop_row *const row = &b->protocol->snoop[state][op];
+            if (row->next == state && b->permission[state] == PERMISSION_READ &&
+                !(row->flags & (BUS_REFUSE | BUS_TAKE | BUS_REFLECT)))
+                b->quiet[state] |= (uint8_t)(1u << op);
+        }
+}
+
 /* Does a miss always take one transaction, which nobody refuses? */
 static int filled_at_once(const struct bus *b, int write)
 {
@@ -460,6 +478,7 @@ static uint64_t touch_any(struct bus *b, struct cache *c, uint64_t line, uint64_
 
 bus_touch *peet__bus_touch_for(struct bus *b)
 {
+    find_quiet(b);
     for (int write = 0; write < 2; write++)
         b->filled_at_once[write] = filled_at_once(b, write);
     const unsigned removals = 1u << PEET_MEMORY_EVICT | 1u << PEET_MEMORY_INVALIDATE;

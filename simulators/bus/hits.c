@@ -12,6 +12,7 @@
 #include "ahead.h"
 #include "../common/iterations.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -21,6 +22,13 @@ ALWAYS void use_logged(struct peet_direct_run *run, uint32_t frame, uint64_t sta
 {
     *run->log++ = (struct peet_direct_use){frame, run->used[frame]};
     run->used[frame] = stamp;
+}
+
+/* The same, if it comes after those that have been noted; @last: 0: it is not used */
+ALWAYS void use_if_later(struct peet_direct_run *run, uint32_t frame, uint64_t last)
+{
+    if (last && run->stamp + last > run->used[frame])
+        use_logged(run, frame, run->stamp + last);
 }
 
 __attribute__((noinline)) uint32_t peet__bus_ahead_frame_slowly(struct bus *b, struct cache *c, uint64_t line,
@@ -54,7 +62,7 @@ void peet__bus_ahead_write_tracked(struct peet_direct_run *run, struct bus *b, s
 {
     const size_t place = (size_t)(c->frames - b->frames) + frame;
     const uint64_t written = b->written[place];
-    if (!c->frames[frame].tracked)
+    if (frame == NO_FRAME || !c->frames[frame].tracked)
         return;
     if ((written & sectors) != sectors) {
         if (!written && not_lost(b, c, frame))
@@ -85,7 +93,71 @@ void peet__bus_ahead_write_all(struct peet_direct_run *run, struct bus *b, struc
         if (offset < room)
             peet__bus_ahead_write_tracked(run, b, c, at->frames[r->probe], peet__bus_sectors(b, offset, room - offset));
         const uint64_t from = offset > room ? offset - room : 0;
-        peet__bus_ahead_write_tracked(run, b, c, at->seconds[r->probe], peet__bus_sectors(b, from, end - room - from));
+        peet__bus_ahead_write_tracked(run, b, c, at->frames[PEET_DIRECT_LOOKS + r->probe],
+            peet__bus_sectors(b, from, end - room - from));
+    }
+}
+
+/* A reference, or its part in one line, leads that line, unless others have the right that it needs before it does.
+ * @missing: the line's rights so far; @more: touches before it beyond those of the block */
+static void add_lead(const struct bus *b, const struct bus_ahead_block *k, struct bus_ahead_cut *cut,
+    struct bus_ahead_lead lead, int write, uint8_t *missing, uint32_t more)
+{
+    const struct bus_ahead_ref *const r = &k->refs[lead.place];
+    uint32_t writers = 0;
+    if (!(*missing & (write ? PERMISSION_WRITE : PERMISSION_READ)))
+        return;
+    *missing &= write ? 0 : PERMISSION_WRITE;
+    for (uint32_t i = 0; i < k->nwrites; i++)
+        writers += k->writes[i].probe == r->probe;
+    lead.at = b->cpi * k->block->refs[r->ref].insn +
+        (r->before + more + 1u + (uint32_t)(r->twice && lead.again)) * b->hit_cycles * CPI_ONE;
+    lead.permission_mask = write ? 0 : PERMISSION_WRITE;
+    lead.before = (uint16_t)(r->ref + more);
+    lead.last = cut->lasts[lead.line];
+    lead.again = r->twice && !write;
+    lead.alone = write && writers == 1;
+    cut->leads[cut->nleads++] = lead;
+}
+
+/* Of all references of a block those that may be more than a hit. */
+static void find_leads(const struct bus *b, const struct bus_ahead_block *k, const uint64_t *begins,
+    struct bus_ahead_cut *cut)
+{
+    uint8_t missing[2 * PEET_DIRECT_LOOKS]; /* by line */
+    uint32_t more = 0;
+    memset(missing, PERMISSION, sizeof missing);
+    if (b->replacement != REPLACE_LRU) /* a line that the block has used may make room all the same */
+        return;
+    for (uint32_t i = 0; i < k->nrefs; i++) {
+        const struct bus_ahead_ref *const r = &k->refs[i];
+        const uint64_t offset = (begins[r->probe] & (b->line_bytes - 1)) + r->offset;
+        const int reads_first = r->twice ? !(k->block->refs[r->ref].flags & PEET_REF_ATOMIC) : r->permission_mask != 0;
+        struct bus_ahead_lead lead = {.offset = r->offset,
+            .bytes = r->bytes,
+            .probe = r->probe,
+            .line = (uint8_t)(r->probe + (offset >= b->line_bytes ? PEET_DIRECT_LOOKS : 0)),
+            .ref = r->ref,
+            .place = (uint8_t)i};
+        if (offset < b->line_bytes && offset + r->bytes > b->line_bytes) {
+            const uint16_t first = (uint16_t)(b->line_bytes - offset);
+            lead.bytes = first;
+            add_lead(b, k, cut, lead, !reads_first, &missing[lead.line], more);
+            lead.bytes = (uint16_t)(r->bytes - first);
+            lead.offset = (uint16_t)(r->offset + first);
+            lead.line = (uint8_t)(r->probe + PEET_DIRECT_LOOKS);
+            add_lead(b, k, cut, lead, !reads_first, &missing[lead.line], ++more);
+            continue;
+        }
+        if (r->twice && !reads_first && !b->ahead->held) { /* what it reads then may be a miss, too */
+            cut->nleads = 0;
+            return;
+        }
+        if (reads_first)
+            add_lead(b, k, cut, lead, 0, &missing[lead.line], more);
+        lead.again = (uint8_t)reads_first;
+        if (!r->permission_mask)
+            add_lead(b, k, cut, lead, 1, &missing[lead.line], more);
     }
 }
 
@@ -99,34 +171,49 @@ static int cut_anew(const struct bus *b, const struct bus_ahead_block *k, const 
         const struct bus_ahead_ref *const r = &k->refs[i];
         const uint64_t offset = (begins[r->probe] & (b->line_bytes - 1)) + r->offset;
         const int second = offset >= b->line_bytes;
-        out->lasts[r->probe][second] = (uint16_t)(r->ref + 1u + out->more);
+        out->lasts[r->probe + (second ? PEET_DIRECT_LOOKS : 0)] = (uint16_t)(r->ref + 1u + out->more);
         if (second || offset + r->bytes <= b->line_bytes)
             continue;
         if (r->bytes > b->line_bytes || r->twice)
             return -1;
-        out->lasts[r->probe][1] = (uint16_t)(r->ref + 1u + ++out->more);
+        out->lasts[r->probe + PEET_DIRECT_LOOKS] = (uint16_t)(r->ref + 1u + ++out->more);
         out->reads = (uint16_t)(out->reads + (r->permission_mask != 0));
     }
     return 0;
 }
 
-/* The cut of a block of which one probe straddles two lines, from those that are kept; made when it is first asked for.
- * NULL: it is not kept */
-static const struct bus_ahead_cut *cut_of(const struct bus *b, struct bus_ahead_block *k, uint32_t probe,
+struct bus_ahead_cut *peet__bus_ahead_cut_new(const struct bus *b, const struct bus_ahead_block *k, uint32_t straddling,
+    const uint64_t *begins, int leads)
+{
+    const size_t most =
+        2 * ((size_t)b->templates[k->block->id].ngroups + (uint32_t)__builtin_popcount(straddling)); /* two a line */
+    struct bus_ahead_cut *const cut = malloc(sizeof *cut + most * sizeof cut->leads[0]);
+    if (!cut)
+        return NULL;
+    cut->never = cut_anew(b, k, begins, cut);
+    if (leads && !cut->never)
+        find_leads(b, k, begins, cut);
+    return cut;
+}
+
+const struct bus_ahead_cut *peet__bus_ahead_cut_of(const struct bus *b, struct bus_ahead_block *k, uint32_t straddling,
     const uint64_t *begins)
 {
-    enum { LINE_BYTES_MOST = 256 };
-    const uint32_t ncuts = b->templates[k->block->id].ngroups * b->line_bytes;
+    enum { PLACE_BITS = 8, KEY_BITS = 64 };
+    uint64_t key = straddling;
     struct bus_ahead_cut **place;
-    if (b->line_bytes > LINE_BYTES_MOST || (!k->cuts && !(k->cuts = calloc(ncuts, sizeof *k->cuts))))
+    unsigned shift = 32;
+    if (b->line_bytes > 1u << PLACE_BITS || (!k->cuts && !(k->cuts = calloc(AHEAD_CUTS, sizeof *k->cuts))))
         return NULL;
-    k->ncuts = ncuts;
-    place = &k->cuts[probe * b->line_bytes + (begins[probe] & (b->line_bytes - 1))];
-    if (UNLIKELY(!*place) && (*place = malloc(sizeof **place)) && cut_anew(b, k, begins, *place)) {
-        free(*place);
-        *place = NULL;
+    for (uint32_t rest = straddling; rest; rest &= rest - 1, shift += PLACE_BITS) {
+        if (shift == KEY_BITS)
+            return NULL;
+        key |= (begins[__builtin_ctz(rest)] & (b->line_bytes - 1)) << shift;
     }
-    return *place;
+    place = &k->cuts[(key * 0x9e3779b97f4a7c15) >> 32 & (AHEAD_CUTS - 1)];
+    if (UNLIKELY(!*place) && (*place = peet__bus_ahead_cut_new(b, k, straddling, begins, b->ahead->held)))
+        (*place)->key = key;
+    return *place && (*place)->key == key ? *place : NULL;
 }
 
 /* hit_once() of a block with probes in two lines, which are all there. */
@@ -135,23 +222,21 @@ static __attribute__((noinline)) int hit_straddling(struct peet_direct_run *run,
 {
     struct bus *const b = run->machine;
     const uint32_t ngroups = b->templates[k->block->id].ngroups;
-    const struct bus_ahead_cut *cut = NULL;
+    const struct bus_ahead_cut *cut = peet__bus_ahead_cut_of(b, k, at->straddling, begins);
     struct bus_ahead_cut room;
-    if (!(at->straddling & (at->straddling - 1)))
-        cut = cut_of(b, k, (uint32_t)__builtin_ctz(at->straddling), begins);
     if (!cut) {
-        if (cut_anew(b, k, begins, &room))
-            return 0;
+        room.never = cut_anew(b, k, begins, &room);
         cut = &room;
     }
+    if (cut->never)
+        return 0;
     if (at->tracked)
         peet__bus_ahead_write_all(run, b, &b->caches[peet__bus_ahead_hw_of(run)->number], k, begins, at, k->nrefs);
-    for (uint32_t g = 0; g < ngroups; g++) {
-        const uint64_t first = run->stamp + cut->lasts[g][0], second = run->stamp + cut->lasts[g][1];
-        if (cut->lasts[g][0] && first > run->used[at->frames[g]])
-            use_logged(run, at->frames[g], first);
-        if (cut->lasts[g][1] && second > run->used[at->seconds[g]])
-            use_logged(run, at->seconds[g], second);
+    for (uint32_t g = 0; g < ngroups; g++)
+        use_if_later(run, at->frames[g], cut->lasts[g]);
+    for (uint32_t rest = at->straddling; rest; rest &= rest - 1) {
+        const uint32_t line = (uint32_t)__builtin_ctz(rest) + PEET_DIRECT_LOOKS;
+        use_if_later(run, at->frames[line], cut->lasts[line]);
     }
     run->stamp += cut->more;
     run->time += cut->more * b->hit_cycles * CPI_ONE;
@@ -176,8 +261,8 @@ int peet__bus_ahead_hit_once(struct peet_direct_run *run, struct bus_ahead_block
         if (LIKELY((begins[g] & (b->line_bytes - 1)) + groups[g].span <= b->line_bytes))
             continue;
         at.straddling |= 1u << g;
-        if ((at.seconds[g] = peet__bus_ahead_frame_of(b, c, line + 1, groups[g].permission_mask, g, &at.tracked)) ==
-            NO_FRAME)
+        if ((at.frames[PEET_DIRECT_LOOKS + g] =
+                    peet__bus_ahead_frame_of(b, c, line + 1, groups[g].permission_mask, g, &at.tracked)) == NO_FRAME)
             return 0;
     }
     if (at.straddling)
