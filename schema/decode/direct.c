@@ -194,6 +194,9 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     uint64_t block_writes)
 {
     struct peet_decode_state *const s = run->decoder;
+    run->final = run->limit == 0; /* the code is left at once: take() sets the checkpoint */
+    if (run->final && __builtin_expect(!s->counted, 1))
+        return;
     s->checkpoint = (struct place){
         run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, run->rest};
     s->checkpoint_behind = 1;
@@ -201,7 +204,6 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     run->checkpoint.time = run->time + block_time, run->checkpoint.stamp = run->stamp + block_stamps;
     run->checkpoint.reads = run->reads + block_reads, run->checkpoint.writes = run->writes + block_writes;
     run->log = run->log_begin;
-    run->final = run->limit == 0; /* the code is left at once */
     if (s->counted) {
         const struct peet__function *const f = s->checkpoint.function;
         peet__direct_checkpoint(s->program->direct, run, f, (uint32_t)run->other - f->blocks[0].id);
@@ -365,13 +367,16 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
 {
     const uint64_t **const cursor = s->cursor, *const end = s->end;
     const int ahead = run->runs_ahead != 0;
+    int there = s->at_checkpoint;
+    s->at_checkpoint = 0;
     while ((*cursor != end || peet_decode_busy(s)) && run->time < run->limit) {
         struct peet_block_event event;
         int is_abstract = 0;
         const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
         /* the first time in any case: a run that repeats what was undone begins where it was */
-        if (ahead && (in_order || !any || run->final))
+        if (ahead && !there && (in_order || !any || run->final))
             set_checkpoint(s, *cursor, run);
+        there = 0;
         if (s->loop_left != 0) {
             const int counts = counts_iterations(s, (uint32_t)s->last);
             if (!ahead ||
@@ -426,6 +431,7 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
     if (ahead && run->final) { /* nothing has been done ahead of others */
         set_checkpoint(s, *cursor, run);
         run->final = 1;
+        s->at_checkpoint = !s->counted;
     }
     return any;
 }
@@ -450,6 +456,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         any = go_on_waiting(s, run);
     s->waiting = any ? s->waiting : NULL;
     run->decoder = s;
+    s->at_checkpoint = 0;
     any = take(s, run, any);
     if (s->program->direct)
         peet__direct_ends(s->program->direct, run, run->time, run->final != 0);
@@ -462,6 +469,7 @@ int peet_decode_goes_on(struct peet_direct_run *run)
     run->final = run->waits = 0;
     if (s->waiting) {
         const int any = go_on_waiting(s, run);
+        s->at_checkpoint = 0;
         if (any && run->waits)
             return 1;
         s->waiting = any ? s->waiting : NULL;

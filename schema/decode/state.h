@@ -40,6 +40,7 @@ struct peet_decode_state {
     struct place checkpoint;              /* to which peet_decode_undo() returns, */
     uint64_t checkpoint_regs[PEET__SLOT]; /* and the registers there; */
     int checkpoint_behind;                /* after the block that comes there */
+    int at_checkpoint;                    /* nothing has happened since the checkpoint of a run that stays open */
     struct peet__direct_hw *counted;      /* what is counted of the hardware context that it runs ahead on; or NULL */
     struct peet_direct_run *waiting; /* whose code was left before a block whose turn was to come, just now; or NULL */
     /* how peet_decode_direct() was called last */

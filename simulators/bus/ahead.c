@@ -82,6 +82,7 @@ static void free_block(struct bus_ahead_block *k)
     for (size_t i = 0; k->cuts && i < AHEAD_CUTS; i++)
         free(k->cuts[i]);
     free(k->cuts);
+    free(k->units);
     free(k->whole);
     free(k);
 }
@@ -150,6 +151,10 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
         !(k = calloc(1, sizeof *k + 2 * (size_t)block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
+    if (!(k->units = calloc(p->ngroups + 1u, sizeof *k->units))) {
+        free_block(k);
+        return NULL;
+    }
     for (uint32_t i = 0, before = 0; i < block->nrefs; i++) {
         const struct peet_ref *const r = &block->refs[i];
         const int twice = r->kind == PEET_REF_MODIFY;
@@ -173,8 +178,11 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
     }
     k->writes = k->refs + k->nrefs;
     for (uint32_t i = 0; i < k->nrefs; i++)
-        if (!k->refs[i].permission_mask)
+        if (!k->refs[i].permission_mask) {
             k->writes[k->nwrites++] = k->refs[i];
+            if (peet__bus_groups_of(b, p)[k->refs[i].probe].span <= b->line_bytes)
+                k->units[k->refs[i].probe] |= peet__bus_sectors(b, k->refs[i].offset, k->refs[i].bytes);
+        }
     k->whole = peet__bus_ahead_cut_new(b, k, 0, (const uint64_t[PEET_DIRECT_LOOKS]){0}, 1);
     return a->blocks[block->id] = k;
 }
@@ -197,11 +205,13 @@ int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const u
         const struct group *const g = &groups[k];
         if (g->span > b->line_bytes)
             return -1;
-        out->looks[k] = (struct peet_direct_look){
-            .value = g->value, .before = g->before, .span = g->span, .last = g->stamp, .either = g->permission_mask};
+        out->looks[k] = (struct peet_direct_look){.value = g->value,
+            .before = g->before,
+            .span = g->span,
+            .last = g->stamp,
+            .either = g->permission_mask,
+            .units = known->units[k]};
     }
-    for (const struct bus_ahead_ref *r = known->writes, *end = r + known->nwrites; r != end; r++)
-        out->looks[r->probe].units |= peet__bus_sectors(b, r->offset, r->bytes);
     return 0;
 }
 
@@ -326,9 +336,11 @@ static __attribute__((noinline)) uint32_t lead_slowly(struct peet_direct_run *ru
         f = c->predictor[line & b->predictor_mask];
         if (used > c->used[f])
             c->used[f] = used;
-        tracked = writes_tracked(b, c, f, line);
-        follow = tracked || (c->keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) || r->again;
-        tracked &= !r->alone; /* touch() has noted it */
+        if ((c->keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION)) {
+            tracked = writes_tracked(b, c, f, line);
+            follow = tracked || r->again;
+            tracked &= !r->alone; /* touch() has noted it */
+        }
     }
     if (tracked && !(inout_found->tracked >> r->probe & 1)) {
         inout_found->tracked |= 1u << r->probe;
@@ -354,6 +366,7 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
     struct bus_ahead_found found;
     uint32_t done = k->nrefs;
     found.tracked = 0;
+    found.straddling = (uint32_t)cut->key;
     for (const struct bus_ahead_lead *r = cut->leads, *end = r + cut->nleads; r != end; r++) {
         const uint64_t address = begins[r->probe] + r->offset, line = address >> shift, last = stamp + r->last;
         uint32_t f = predictor[line & predictor_mask];

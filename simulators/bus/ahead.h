@@ -10,6 +10,7 @@
 #define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
 
 enum { AHEAD_CUTS = 512 };
+#define AHEAD_CUT_PLACE(key) ((key) * 0x9e3779b97f4a7c15ull >> 32 & (AHEAD_CUTS - 1))
 
 /** A reference of a block: so far after the beginning of that probe. */
 struct bus_ahead_ref {
@@ -44,6 +45,7 @@ struct bus_ahead_block {
     const struct peet_block *block;
     uint32_t nrefs; /* without prefetches */
     uint32_t nwrites;
+    uint64_t *units;              /* by probe: the sectors that it writes, if it begins where one does */
     struct bus_ahead_ref *writes; /* those of the references that write, or read and write */
     struct bus_ahead_cut *whole;  /* no probe lies in two lines; NULL: no memory */
     struct bus_ahead_cut **cuts;  /* [AHEAD_CUTS] by a hash of their keys; NULL: none was kept */
@@ -118,11 +120,35 @@ static inline uint32_t peet__bus_ahead_frame_for_good(struct bus *b, struct cach
 /** Notes what the first @done references of a block write to tracked lines.  @run: as above */
 void peet__bus_ahead_write_all(struct peet_direct_run *run, struct bus *b, struct cache *c,
     const struct bus_ahead_block *k, const uint64_t *begins, const struct bus_ahead_found *at, uint32_t done);
+/** Which probes of a block lie in two lines (at least one does), and where those begin in their lines; 0: that is too much
+ * for a key. */
+static inline uint64_t peet__bus_ahead_cut_key(const struct bus *b, uint32_t straddling, const uint64_t *begins)
+{
+    enum { PLACE_BITS = 8, KEY_BITS = 64 };
+    uint64_t key = straddling;
+    unsigned shift = 32;
+    if (b->line_bytes > 1u << PLACE_BITS)
+        return 0;
+    for (; straddling; straddling &= straddling - 1, shift += PLACE_BITS) {
+        if (shift == KEY_BITS)
+            return 0;
+        key |= (begins[__builtin_ctz(straddling)] & (b->line_bytes - 1)) << shift;
+    }
+    return key;
+}
+/** The slow half of peet__bus_ahead_cut_of(). */
+const struct bus_ahead_cut *peet__bus_ahead_cut_slowly(const struct bus *b, struct bus_ahead_block *k, uint64_t key,
+    const uint64_t *begins);
 /** The cut of a block of which these probes lie in two lines, from those that are kept; made when it is first asked for.
  * NULL: it is not kept */
-const struct bus_ahead_cut *peet__bus_ahead_cut_of(const struct bus *b, struct bus_ahead_block *k, uint32_t straddling,
-    const uint64_t *begins);
-/** The same anew, whose key is left to the caller; @leads: with its leads.  NULL: no memory */
+static inline const struct bus_ahead_cut *peet__bus_ahead_cut_of(const struct bus *b, struct bus_ahead_block *k,
+    uint32_t straddling, const uint64_t *begins)
+{
+    const uint64_t key = peet__bus_ahead_cut_key(b, straddling, begins);
+    const struct bus_ahead_cut *const cut = k->cuts ? k->cuts[AHEAD_CUT_PLACE(key)] : NULL;
+    return cut && cut->key == key ? cut : peet__bus_ahead_cut_slowly(b, k, key, begins);
+}
+/** A cut, whose key is left to the caller; @leads: with its leads.  NULL: no memory */
 struct bus_ahead_cut *peet__bus_ahead_cut_new(const struct bus *b, const struct bus_ahead_block *k, uint32_t straddling,
     const uint64_t *begins, int leads);
 /** One execution, if all of it hits without consequences for others; some references may lie in two lines.  @begins: of

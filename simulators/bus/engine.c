@@ -379,6 +379,39 @@ static __attribute__((noinline)) uint64_t touch_told_there(struct bus *b, struct
     return touch_known(b, c, records, line, sectors, bytes, touch, time, KNOWN_TOLD);
 }
 
+/* touch_known(), quickly where the line is there and what its reference takes is nothing but an address on the bus, if
+ * that. */
+static __attribute__((noinline)) uint64_t upgrade(struct bus *b, struct cache *c, struct records records, uint64_t line,
+    uint64_t sectors, enum touch touch, uint64_t time)
+{
+    enum { known = KNOWN_RECENT };
+    struct line_record *const record = records.line;
+    const uint32_t i = *records.word & ~STACKDIST_FRAME;
+    struct frame *const f = &c->frames[i];
+    const struct bus_processor_row *const row = &b->protocol->processor[f->state][touch == TOUCH_WRITE];
+    unsigned state = row->alone;
+    uint64_t end = time;
+    c->stamp++;
+    peet__bus_stackdist_hit(&c->stackdist, c->used[i]);
+    f->place = 1;
+    if (row->op != OP_NONE) {
+        c->stats.upgrades++;
+        if (b->ahead && record->invalidations)
+            before_settling(b, c, record);
+        const struct outcome out = transact(b, c, record, f, line, OP_INVALIDATE, sectors, 0, time, 0, known);
+        state = out.shared ? row->shared : row->alone;
+        end = out.time;
+    }
+    peet__bus_set(b, f, line, state);
+    c->used[i] = c->stamp;
+    c->predictor[line & b->predictor_mask] = i;
+    if (touch == TOUCH_WRITE)
+        b->written[f - b->frames] |= sectors;
+    if (record->invalidations || f->tracked)
+        note(b, c, record, f, line);
+    return end - time;
+}
+
 /* touch_known(), quickly where the line is not there and is brought in by one transaction. */
 ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes, enum touch touch,
     uint64_t time, enum known known)
@@ -390,6 +423,12 @@ ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sec
     uint32_t *const word = records.word;
     if (!record)
         return 0;
+    if (known == KNOWN_RECENT && *word & STACKDIST_FRAME && b->replacement == REPLACE_LRU) {
+        const struct bus_processor_row *const there =
+            &b->protocol->processor[c->frames[*word & ~STACKDIST_FRAME].state][write];
+        if (!there->again && (there->op == OP_NONE || there->op == OP_INVALIDATE))
+            return upgrade(b, c, records, line, sectors, touch, time);
+    }
     if (!b->filled_at_once[write] ||
         (RECENT(b) ? (*word & STACKDIST_FRAME) != 0 || c->stamp + 1 >= c->stackdist.until
                    : peet__bus_find(b, c, line, record) != NULL))

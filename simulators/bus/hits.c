@@ -82,8 +82,18 @@ void peet__bus_ahead_write_all(struct peet_direct_run *run, struct bus *b, struc
 {
     const uint64_t room = b->line_bytes;
     const uint32_t refs = done < k->nrefs ? k->refs[done].ref : UINT32_MAX;
-    for (const struct bus_ahead_ref *r = k->writes, *last = r + k->nwrites; r != last && r->ref < refs; r++) {
-        if (!(at->tracked >> r->probe & 1))
+    uint32_t tracked = at->tracked;
+    for (uint32_t rest = done < k->nrefs ? 0 : tracked & ~at->straddling; rest; rest &= rest - 1) {
+        const uint32_t g = (uint32_t)__builtin_ctz(rest);
+        const uint64_t offset = begins[g] & (room - 1);
+        if (offset & ((1u << b->sector_shift) - 1))
+            continue;
+        peet__bus_ahead_write_tracked(run, b, c, at->frames[g], k->units[g] << (offset >> b->sector_shift));
+        tracked &= ~(1u << g);
+    }
+    for (const struct bus_ahead_ref *r = k->writes, *last = r + k->nwrites; tracked && r != last && r->ref < refs;
+        r++) {
+        if (!(tracked >> r->probe & 1))
             continue;
         const uint64_t offset = (begins[r->probe] & (room - 1)) + r->offset, end = offset + r->bytes;
         if (LIKELY(end <= room)) {
@@ -196,22 +206,13 @@ struct bus_ahead_cut *peet__bus_ahead_cut_new(const struct bus *b, const struct 
     return cut;
 }
 
-const struct bus_ahead_cut *peet__bus_ahead_cut_of(const struct bus *b, struct bus_ahead_block *k, uint32_t straddling,
+const struct bus_ahead_cut *peet__bus_ahead_cut_slowly(const struct bus *b, struct bus_ahead_block *k, uint64_t key,
     const uint64_t *begins)
 {
-    enum { PLACE_BITS = 8, KEY_BITS = 64 };
-    uint64_t key = straddling;
-    struct bus_ahead_cut **place;
-    unsigned shift = 32;
-    if (b->line_bytes > 1u << PLACE_BITS || (!k->cuts && !(k->cuts = calloc(AHEAD_CUTS, sizeof *k->cuts))))
+    if (!key || (!k->cuts && !(k->cuts = calloc(AHEAD_CUTS, sizeof *k->cuts))))
         return NULL;
-    for (uint32_t rest = straddling; rest; rest &= rest - 1, shift += PLACE_BITS) {
-        if (shift == KEY_BITS)
-            return NULL;
-        key |= (begins[__builtin_ctz(rest)] & (b->line_bytes - 1)) << shift;
-    }
-    place = &k->cuts[(key * 0x9e3779b97f4a7c15) >> 32 & (AHEAD_CUTS - 1)];
-    if (UNLIKELY(!*place) && (*place = peet__bus_ahead_cut_new(b, k, straddling, begins, b->ahead->held)))
+    struct bus_ahead_cut **const place = &k->cuts[AHEAD_CUT_PLACE(key)];
+    if (!*place && (*place = peet__bus_ahead_cut_new(b, k, (uint32_t)key, begins, b->ahead->held)))
         (*place)->key = key;
     return *place && (*place)->key == key ? *place : NULL;
 }
