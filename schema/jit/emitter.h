@@ -166,9 +166,9 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c);
 
 /** The line at ecx is used by the block's reference @last, + 1.  @later: perhaps another one was even later */
 void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
-/** peet__direct_log() - the use of a frame becomes the k-th entry of the log at rsi.  @found: it is in run.found[k]; else
- * it is in rcx.  Changes rcx and rdx */
-void peet__direct_log(struct peet__emit *e, uint32_t k, int found);
+/** peet__direct_log() - the use of a frame becomes an entry of the log at rsi.  @found: where in the run the frame is; 0: it
+ * is in rcx.  Changes rcx and rdx */
+void peet__direct_log(struct peet__emit *e, uint32_t entry, int32_t found);
 
 /* straddles.c */
 /** If the combination of straddling probes has a function, calls that; the probes' addresses are among the run's.

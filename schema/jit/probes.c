@@ -138,14 +138,14 @@ static void check_straddling(struct emitter *m, uint32_t requested, const struct
     }
 }
 
-void peet__direct_log(struct peet__emit *e, uint32_t k, int found)
+void peet__direct_log(struct peet__emit *e, uint32_t entry, int32_t found)
 {
     enum { ENTRY = sizeof(struct peet_direct_use) };
-    if (found)
-        load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+    if (found != 0)
+        load(e, RCX, RBX, found);
     CODE(e, "\x49\x8b\x14\xca"); /* mov rdx, [r10 + rcx * 8] */
-    store(e, RCX, RSI, (int32_t)(ENTRY * k));
-    store(e, RDX, RSI, (int32_t)(ENTRY * k) + 8);
+    store(e, RCX, RSI, (int32_t)(ENTRY * entry));
+    store(e, RDX, RSI, (int32_t)(ENTRY * entry) + 8);
 }
 
 /* All lines are there: their uses go to the log first. */
@@ -153,12 +153,19 @@ static void use_logged(struct emitter *m, struct requested *w, int32_t tail)
 {
     enum { ENTRY = sizeof(struct peet_direct_use) };
     struct peet__emit *const e = &m->e;
-    const uint32_t n = w->d.nlooks;
+    uint32_t n = 0;
     load(e, RSI, RBX, RUN(log));
     memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + …] */
     add_stub(m, jump_ahead(e, IF_AT_LEAST), (uint32_t)(w - m->requested), tail, STUB_OTHER);
-    for (uint32_t k = 0; k < n; k++) {
-        peet__direct_log(e, k, n != 1); /* else it is there still */
+    for (uint32_t k = 0; k < w->d.nlooks; k++) {
+        const int32_t found = RUN(found) + (int32_t)(8 * k);
+        if (w->d.looks[k].cuts) {
+            peet__direct_log(e, n++, found);
+            peet__direct_log(e, n++, RUN(second) + (int32_t)(8 * k));
+            peet__direct_use_straddling(e, k, 0);
+            continue;
+        }
+        peet__direct_log(e, n++, w->d.nlooks != 1 ? found : 0); /* else it is there still */
         note(m, w, k);
     }
     add_constant(e, RSI, ENTRY * n);

@@ -90,7 +90,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
         memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + ...] */
         out_else[n++] = jump_ahead(e, IF_AT_LEAST);
         for (uint32_t k = 0; k < d->nlooks; k++)
-            peet__direct_log(e, k, 1);
+            peet__direct_log(e, k, RUN(found) + (int32_t)(8 * k));
         add_constant(e, RSI, d->nlooks * sizeof(struct peet_direct_use));
         store(e, RSI, RBX, RUN(log));
         add_references(e, d->reads, RUN(reads));

@@ -110,7 +110,7 @@ static void use_lines(struct emitter *m, const struct requested *w)
     CODE(e, "\x4d\x8d\xbc\x0f"); /* lea r15, [r15 + rcx + disp32] */
     word32(e, -w->d.stamps);
     for (uint32_t k = 0; k < w->d.nlooks; k++) {
-        peet__direct_log(e, k, 1);
+        peet__direct_log(e, k, RUN(found) + (int32_t)(8 * k));
         peet__direct_use(e, w->d.looks[k].last, w->d.looks[k].later);
     }
     add_constant(e, RSI, w->d.nlooks * sizeof(struct peet_direct_use));

@@ -19,6 +19,7 @@
 
 enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * TEMPLATE_REFS + PEET_DIRECT_LOOKS };
 enum { CAUTIOUS_EVENTS = 32 };
+enum { OFTEN = 512 }; /* executions with probes in two lines, a power of two */
 
 /* Does each reference leave the right to do the same again, and those that write the right to read? */
 static int held(const struct bus *b)
@@ -83,6 +84,9 @@ static void free_block(struct bus_ahead_block *k)
         free(k->cuts[i]);
     free(k->cuts);
     free(k->units);
+    for (uint32_t g = 0; k->lasts && g < PEET_DIRECT_LOOKS; g++)
+        free(k->lasts[g]);
+    free(k->lasts);
     free(k->whole);
     free(k);
 }
@@ -210,9 +214,46 @@ int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const u
             .span = g->span,
             .last = g->stamp,
             .either = g->permission_mask,
-            .units = known->units[k]};
+            .units = known->units[k],
+            .cuts = known->lasts ? (const uint8_t (*)[2])known->lasts[k] : NULL};
     }
     return 0;
+}
+
+/* For each place in its line at which a probe may begin, the last uses of both lines, as `cuts` of a look has them.  NULL: no
+ * memory */
+static uint8_t (*lasts_of(const struct bus *b, const struct bus_ahead_block *k, uint32_t probe))[2]
+{
+    uint8_t (*const lasts)[2] = calloc(b->line_bytes, sizeof *lasts);
+    for (uint32_t begin = 0; lasts && begin < b->line_bytes; begin++) {
+        uint8_t last[2] = {0, 0};
+        int cut = 0;
+        for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
+            const uint32_t at = begin + r->offset;
+            if (r->probe != probe)
+                continue;
+            last[at >= b->line_bytes] = (uint8_t)(r->ref + 1);
+            cut |= at < b->line_bytes && at + r->bytes > b->line_bytes; /* it takes more time and stamps */
+        }
+        for (int second = 0; !cut && second < 2; second++)
+            lasts[begin][second] = last[second && last[1]];
+    }
+    return lasts;
+}
+
+int peet__bus_ahead_often(struct bus *b, const struct peet_block *block)
+{
+    struct bus_ahead_block *const k = b->ahead->blocks[block->id];
+    const struct block_template *const p = &b->templates[block->id];
+    int any = 0;
+    if (!k->lasts && !(k->lasts = calloc(PEET_DIRECT_LOOKS, sizeof *k->lasts)))
+        return -1;
+    for (uint32_t g = 0; g < p->ngroups; g++)
+        if (k->straddlers >> g & 1 && !k->lasts[g] && peet__bus_groups_of(b, p)[g].span <= b->line_bytes) {
+            k->lasts[g] = lasts_of(b, k, g);
+            any = 1;
+        }
+    return any ? 0 : -1;
 }
 
 /* -------------------------------------------------------------------------------------- what happens in its turn */
@@ -429,8 +470,11 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
     struct bus_ahead_block *const k = b->ahead->blocks[id];
     const struct block_template *const p = &b->templates[id];
     if (run->time >= run->until || b->dead) {
-        if (run->log < run->log_end && peet__bus_ahead_hit_once(run, k, run->addresses))
-            return 0;
+        const uint32_t straddled = k->straddled;
+        if (run->log < run->log_end && peet__bus_ahead_hit_once(run, k, run->addresses)) {
+            const int often = k->straddled != straddled && k->straddled >= OFTEN && !(straddled & k->straddled);
+            return often ? (int)(k->straddled & INT32_MAX) : 0;
+        }
         run->limit = 0; /* its turn comes */
         run->waits = !b->dead;
         return -1;

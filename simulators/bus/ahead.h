@@ -45,10 +45,12 @@ struct bus_ahead_block {
     const struct peet_block *block;
     uint32_t nrefs; /* without prefetches */
     uint32_t nwrites;
-    uint64_t *units;              /* by probe: the sectors that it writes, if it begins where one does */
-    struct bus_ahead_ref *writes; /* those of the references that write, or read and write */
-    struct bus_ahead_cut *whole;  /* no probe lies in two lines; NULL: no memory */
-    struct bus_ahead_cut **cuts;  /* [AHEAD_CUTS] by a hash of their keys; NULL: none was kept */
+    uint64_t *units;                /* by probe: the sectors that it writes, if it begins where one does */
+    struct bus_ahead_ref *writes;   /* those of the references that write, or read and write */
+    struct bus_ahead_cut *whole;    /* no probe lies in two lines; NULL: no memory */
+    uint32_t straddled, straddlers; /* executions with probes in two lines; a bit for each such probe */
+    uint8_t (**lasts)[2];           /* by probe, for its looks' `cuts` (<peet/direct.h>); NULL: not asked for */
+    struct bus_ahead_cut **cuts;    /* [AHEAD_CUTS] by a hash of their keys; NULL: none was kept */
     struct bus_ahead_ref refs[];
 };
 
@@ -164,6 +166,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out);
 void peet__bus_ahead_fini(struct bus *b);
 int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values,
     struct peet_direct_block *out);
+int peet__bus_ahead_often(struct bus *b, const struct peet_block *block);
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id);
 int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides);
 uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,

@@ -70,7 +70,7 @@ static int direct_straddle(void *self, const struct peet_block *block, struct pe
 
 static int direct_often(void *self, const struct peet_block *block)
 {
-    return peet__bus_straddle_often(self, block);
+    return ((struct bus *)self)->ahead ? peet__bus_ahead_often(self, block) : peet__bus_straddle_often(self, block);
 }
 
 static void direct_range(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values)

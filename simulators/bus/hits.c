@@ -231,6 +231,8 @@ static __attribute__((noinline)) int hit_straddling(struct peet_direct_run *run,
     }
     if (cut->never)
         return 0;
+    k->straddled++;
+    k->straddlers |= at->straddling;
     if (at->tracked)
         peet__bus_ahead_write_all(run, b, &b->caches[peet__bus_ahead_hw_of(run)->number], k, begins, at, k->nrefs);
     for (uint32_t g = 0; g < ngroups; g++)

@@ -130,8 +130,7 @@ struct peet_direct_table {
      * elements are bytes */
     int range_misses;
     uint32_t range_sites[2][2];
-    /** Each use of a line is written to run->log before it happens.  All blocks are `whole` then, and without `cuts`.
-     */
+    /** Each use of a line is written to run->log before it happens.  All blocks are `whole` then. */
     int logged;
     /** If not 0, writes to some units of a line may be hits although its key allows no writes: see `units` of a probe.
      * For blocks that are `whole`. */
