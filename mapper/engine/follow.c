@@ -152,7 +152,7 @@ static uint64_t look_ahead(const struct peet_direct_run *run, const struct follo
 {
     const struct peet_direct_table *t = run->table;
     const uint64_t bytes = 1ull << t->line_shift, offset = begin & (bytes - 1), line = begin >> t->line_shift;
-    const uint32_t frame = run->hints[line & t->hint_mask];
+    const uint32_t frame = run->hints[peet_direct_hint(t, line)];
     const uint64_t key = run->keys[frame];
 
     if (offset + look->span > bytes)

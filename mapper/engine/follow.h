@@ -100,7 +100,7 @@ static inline int peet__follow_hit(struct peet_direct_run *run, const struct pee
     for (unsigned i = 0; i < k->nlooks; i++) {
         const struct follow_look *look = &k->looks[i];
         const uint64_t begin = values[look->value] - look->before, line = begin >> t->line_shift;
-        const uint32_t frame = run->hints[line & t->hint_mask];
+        const uint32_t frame = run->hints[peet_direct_hint(t, line)];
         const uint64_t key = run->keys[frame];
 
         if (__builtin_expect((begin & last_byte) + look->span > last_byte + 1, 0))

@@ -4,7 +4,7 @@
  * right that is needed?
  *
  *     line  = address >> line_shift
- *     frame = hints[line & hint_mask]                      where the line was last
+ *     frame = hints[peet_direct_hint(table, line)]         where the line was last
  *     keys[frame] == line << 2 | 3, but for `either`       is it still there, with the right?
  *     used[frame] = stamp + last                           then this is all
  *
@@ -25,10 +25,18 @@ uint8_t *peet__direct_probe(struct emitter *m, unsigned reg, const struct peet_d
     CODE(e, "\x48\xc1"); /* shr reg, imm8 */
     byte(e, 0xe8 | reg);
     byte(e, t->line_shift);
-    byte(e, 0x89); /* mov ecx, reg */
-    byte(e, 0xc1 | reg << 3);
-    CODE(e, "\x81\xe1"); /* and ecx, imm32 */
-    word32(e, t->hint_mask);
+    if (t->hint_factor != 0) {
+        byte(e, 0x69); /* imul ecx, reg, imm32 */
+        byte(e, 0xc8 | reg);
+        word32(e, t->hint_factor);
+        CODE(e, "\xc1\xe9"); /* shr ecx, imm8 */
+        byte(e, t->hint_shift);
+    } else {
+        byte(e, 0x89); /* mov ecx, reg */
+        byte(e, 0xc1 | reg << 3);
+        CODE(e, "\x81\xe1"); /* and ecx, imm32 */
+        word32(e, t->hint_mask);
+    }
     CODE(e, "\x41\x8b\x0c\x8b\x48\x8d\x14"); /* mov ecx, [r11 + rcx * 4]; lea rdx, [reg * 4 + 3] */
     byte(e, 0x85 | reg << 3);
     word32(e, 3);

@@ -31,7 +31,7 @@ static inline int find(const struct peet_direct_run *run, uint64_t address, uint
     out->first = words * 8 > room ? room / 8 : words + (bytes > room ? room : bytes) - words * 8;
     for (uint64_t k = 0; k < 2; k++) {
         const uint64_t here = k != 0 ? line + more : line;
-        const uint32_t at = out->at[k] = run->hints[here & t->hint_mask];
+        const uint32_t at = out->at[k] = run->hints[peet_direct_hint(t, here)];
         if (((run->keys[at] ^ (here << 2 | 3)) & mask) != 0)
             return 0;
     }

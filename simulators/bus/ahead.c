@@ -63,6 +63,8 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         h->number = hw;
     }
     *out = (struct peet_direct_table){.hint_mask = b->predictor_mask,
+        .hint_factor = b->hint_factor,
+        .hint_shift = b->hint_shift,
         .line_shift = b->line_shift,
         .clock_shift = CPI_SHIFT,
         .whole_cycles = b->cpi % CPI_ONE == 0,
@@ -361,7 +363,7 @@ static __attribute__((noinline)) uint32_t lead_slowly(struct peet_direct_run *ru
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];
     const uint64_t line = address >> b->line_shift;
-    uint32_t f = c->predictor[line & b->predictor_mask];
+    uint32_t f = c->predictor[peet__bus_hint(b, line)];
     int tracked = writes_tracked(b, c, f, line), follow = 1;
     if (!tracked) {
         /* another probe's use, which comes later */
@@ -374,7 +376,7 @@ static __attribute__((noinline)) uint32_t lead_slowly(struct peet_direct_run *ru
         w->stall_cycles += touch(b, c, line, peet__bus_sectors(b, address & (b->line_bytes - 1), r->bytes), r->bytes,
             r->permission_mask ? TOUCH_READ : TOUCH_WRITE,
             w->start + (w->cpi_rest + r->at) / CPI_ONE + w->stall_cycles);
-        f = c->predictor[line & b->predictor_mask];
+        f = c->predictor[peet__bus_hint(b, line)];
         if (used > c->used[f])
             c->used[f] = used;
         if ((c->keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION)) {
@@ -402,7 +404,7 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
     const uint32_t *const predictor = c->predictor;
     const uint64_t *const keys = c->keys;
     uint64_t *const used = c->used;
-    const uint64_t stamp = run->stamp, predictor_mask = b->predictor_mask;
+    const uint64_t stamp = run->stamp;
     const unsigned shift = b->line_shift;
     struct bus_ahead_found found;
     uint32_t done = k->nrefs;
@@ -410,7 +412,7 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
     found.straddling = (uint32_t)cut->key;
     for (const struct bus_ahead_lead *r = cut->leads, *end = r + cut->nleads; r != end; r++) {
         const uint64_t address = begins[r->probe] + r->offset, line = address >> shift, last = stamp + r->last;
-        uint32_t f = predictor[line & predictor_mask];
+        uint32_t f = predictor[peet__bus_hint(b, line)];
         if ((keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION) &&
             (f = lead_slowly(run, k, r, address, w, &found)) == NO_FRAME) {
             done = r->place + 1u;
@@ -447,7 +449,7 @@ static void happen(struct peet_direct_run *run, struct bus_ahead_block *k, const
     }
     for (const struct bus_ahead_ref *r = k->refs + done, *end = k->refs + k->nrefs; r != end; r++) {
         const uint64_t address = begins[r->probe] + r->offset, line = address >> b->line_shift;
-        const uint32_t f = c->predictor[line & b->predictor_mask];
+        const uint32_t f = c->predictor[peet__bus_hint(b, line)];
         if (__builtin_expect((c->keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) &&
                     (address & (b->line_bytes - 1)) + r->bytes <= b->line_bytes,
                 1)) {

@@ -95,7 +95,7 @@ uint32_t peet__bus_ahead_frame_slowly(struct bus *b, struct cache *c, uint64_t l
 static inline uint32_t peet__bus_ahead_frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask,
     uint32_t probe, uint32_t *inout_tracked)
 {
-    const uint32_t i = c->predictor[line & b->predictor_mask];
+    const uint32_t i = c->predictor[peet__bus_hint(b, line)];
     return __builtin_expect((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION), 1)
         ? i
         : peet__bus_ahead_frame_slowly(b, c, line, permission_mask, probe, inout_tracked);

@@ -185,6 +185,9 @@ struct bus {
     struct line_record **records; /* of the lines in frames, by frame (not in uniprocessor.c) */
     void *frames_raw;             /* what was allocated for them, and for stamps */
     uint32_t predictor_mask;
+    /* high bits of a line join the low ones, so that arrays whose distance is a power of two keep out of each other's way;
+     * not with one processor: line & predictor_mask then */
+    uint32_t hint_factor, hint_shift;
     struct block_template *templates; /* by block id (template.c) */
     uint32_t ntemplates;
     struct group *groups; /* of block templates with many */
@@ -439,6 +442,11 @@ uint64_t peet__bus_touch_uniprocessor(struct bus *b, struct cache *c, uint64_t l
     uint64_t time);
 
 /* cache.c */
+/** A line's place in the predictor, as <peet/direct.h> has it. */
+static inline __attribute__((always_inline)) uint32_t peet__bus_hint(const struct bus *b, uint64_t line)
+{
+    return (uint32_t)line * b->hint_factor >> b->hint_shift;
+}
 int peet__bus_caches_init(struct bus *b);
 void peet__bus_caches_fini(struct bus *b);
 struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, const struct line_record *record);
@@ -507,7 +515,7 @@ uint32_t peet__bus_hit_in_set(const struct bus *b, struct cache *c, uint64_t lin
 static inline __attribute__((always_inline)) uint32_t peet__bus_hit(const struct bus *b, struct cache *c, uint64_t line,
     uint64_t permission_mask)
 {
-    uint32_t i = c->predictor[line & b->predictor_mask];
+    uint32_t i = c->predictor[peet__bus_hint(b, line)];
     return __builtin_expect((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION), 1)
         ? i
         : peet__bus_hit_in_set(b, c, line, permission_mask);

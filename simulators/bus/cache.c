@@ -9,6 +9,8 @@
 
 /* More ways than this are not searched one after the other: the line's list of copies is. */
 enum { SEARCHED_WAYS = 16 };
+/* Lines whose distance is 1 << n places of the predictor are at least 1 << FOLD_BITS places apart. */
+enum { FOLD_BITS = 3 };
 
 /* Tree PLRU: node i has children 2i and 2i+1, the root is 1, bit i says on which side the victim lies.  A use of a way
  * makes every node on its path point away from it; both masks are known in advance. */
@@ -80,6 +82,9 @@ int peet__bus_caches_init(struct bus *b)
     for (b->predictor_mask = 255; b->predictor_mask < 8 * b->lines && b->predictor_mask < 0xffff;
         b->predictor_mask = 2 * b->predictor_mask + 1)
         ;
+    const uint32_t bits = (uint32_t)__builtin_popcount(b->predictor_mask); /* 16 at most */
+    b->hint_shift = 32 - bits;
+    b->hint_factor = (1u << b->hint_shift) + (b->nhw > 1 ? 1u << (b->hint_shift - bits + FOLD_BITS) : 0);
     /* aligned, so that a set lies in as few lines of the host's cache as it can */
     const size_t lines = (size_t)b->ncaches * b->lines + 8,
                  stamps = b->classify && !b->recent ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
@@ -136,7 +141,7 @@ struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, cons
         return NULL;
     }
     const uint64_t want = KEY_OF(line) | PERMISSION;
-    const uint32_t predicted = c->predictor[line & b->predictor_mask], first = peet__bus_set_of(b, line) * b->ways;
+    const uint32_t predicted = c->predictor[peet__bus_hint(b, line)], first = peet__bus_set_of(b, line) * b->ways;
     uint32_t found = NO_FRAME;
     if ((c->keys[predicted] | PERMISSION) == want && c->frames[predicted].state != BUS_INVALID)
         return &c->frames[predicted];

@@ -344,7 +344,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
     }
     if (f) {
         peet__bus_used(b, c, f, 0);
-        c->predictor[line & b->predictor_mask] = (uint32_t)(f - c->frames);
+        c->predictor[peet__bus_hint(b, line)] = (uint32_t)(f - c->frames);
         if (write && CLASSIFIED(b))
             b->written[f - b->frames] |= sectors;
     } else if (CLASSIFIED(b)) {
@@ -404,7 +404,7 @@ static __attribute__((noinline)) uint64_t upgrade(struct bus *b, struct cache *c
     }
     peet__bus_set(b, f, line, state);
     c->used[i] = c->stamp;
-    c->predictor[line & b->predictor_mask] = i;
+    c->predictor[peet__bus_hint(b, line)] = i;
     if (touch == TOUCH_WRITE)
         b->written[f - b->frames] |= sectors;
     if (record->invalidations || f->tracked)
@@ -453,7 +453,7 @@ ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sec
     f->place = RECENT(b);
     peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
     c->used[i] = c->stamp;
-    c->predictor[line & b->predictor_mask] = i;
+    c->predictor[peet__bus_hint(b, line)] = i;
     if (RECENT(b)) {
         if (write)
             b->written[f - b->frames] |= sectors;

@@ -18,7 +18,7 @@ static __attribute__((noinline)) uint32_t quick_by_record(const struct bus *b, s
     const uint32_t *const word = peet_sim_linemap_word(c->words, line), i = word ? *word ^ STACKDIST_FRAME : NO_FRAME;
     if (i >= b->lines || (c->keys[i] | permission_mask) != (KEY_OF(line) | PERMISSION))
         return NO_FRAME;
-    c->predictor[line & b->predictor_mask] = i;
+    c->predictor[peet__bus_hint(b, line)] = i;
     return i;
 }
 
@@ -35,7 +35,7 @@ uint32_t peet__bus_hit_in_set(const struct bus *b, struct cache *c, uint64_t lin
     const uint32_t first = peet__bus_set_of(b, line) * b->ways, end = first + b->ways;
     for (uint32_t i = first; i < end; i++)
         if ((c->keys[i] | permission_mask) == want) {
-            c->predictor[line & b->predictor_mask] = i;
+            c->predictor[peet__bus_hint(b, line)] = i;
             return i;
         }
     return NO_FRAME;
@@ -133,7 +133,7 @@ ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, u
         const uint64_t line = address >> b->line_shift;
         const uint64_t here = (b->line_bytes - (address & (b->line_bytes - 1))) >> size_shift; /* wholly in this line */
         uint64_t done = here < count ? here : count, more = done;
-        uint32_t i = c->predictor[line & b->predictor_mask];
+        uint32_t i = c->predictor[peet__bus_hint(b, line)];
         if (UNLIKELY((c->keys[i] | permission_mask) != (KEY_OF(line) | PERMISSION) || !done)) {
             if (done && alone) {
                 i = element_slow(b, c, address, 1u << size_shift, ref, w);

@@ -34,7 +34,7 @@ ALWAYS void use_if_later(struct peet_direct_run *run, uint32_t frame, uint64_t l
 __attribute__((noinline)) uint32_t peet__bus_ahead_frame_slowly(struct bus *b, struct cache *c, uint64_t line,
     uint64_t permission_mask, uint32_t probe, uint32_t *inout_tracked)
 {
-    uint32_t i = c->predictor[line & b->predictor_mask];
+    uint32_t i = c->predictor[peet__bus_hint(b, line)];
     if ((c->keys[i] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) &&
         (i = peet__bus_hit_in_set(b, c, line, PERMISSION_WRITE)) == NO_FRAME)
         return NO_FRAME;
@@ -306,7 +306,7 @@ uint64_t peet__bus_ahead_iterations_hit(struct peet_direct_run *run, struct bus_
     const struct block_template *const p = &b->templates[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     const uint32_t ngroups = p->ngroups;
-    const uint64_t line_bytes = b->line_bytes, predictor_mask = b->predictor_mask;
+    const uint64_t line_bytes = b->line_bytes;
     const uint64_t *const keys = c->keys;
     const uint32_t *const predictor = c->predictor;
     const unsigned shift = b->line_shift;
@@ -319,7 +319,7 @@ uint64_t peet__bus_ahead_iterations_hit(struct peet_direct_run *run, struct bus_
             const struct group *const group = &groups[g];
             const int64_t stride = strides[group->value];
             const uint64_t begin = at[g] = begins[g] + (uint64_t)stride * done, line = begin >> shift;
-            const uint32_t i = predictor[line & predictor_mask];
+            const uint32_t i = predictor[peet__bus_hint(b, line)];
             const int64_t within = peet_sim_iterations_within(line_bytes, group->span, begin, stride, n);
             if (LIKELY((keys[i] | group->permission_mask) == (KEY_OF(line) | PERMISSION)))
                 frames[g] = i;

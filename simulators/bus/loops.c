@@ -137,7 +137,7 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t iterations,
     for (;;) {
         uint64_t missing = !together || straddling, until = iterations;
         for (uint32_t k = 0; k < n; k++) {
-            frames[k] = c->predictor[KEY_LINE(all[k].want) & b->predictor_mask];
+            frames[k] = c->predictor[peet__bus_hint(b, KEY_LINE(all[k].want))];
             missing |= (c->keys[frames[k]] | accesses[k].permission_mask) ^ all[k].want;
             until = all[k].next < until ? all[k].next : until;
         }

@@ -35,7 +35,7 @@ enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
 /**
  * A probe: references of a block that lie together.  They begin `before` bytes ahead of values[value] and span `span`
- * bytes.  For the line that they lie in, i = hints[line & hint_mask].  If keys[i], with the bits of the permission mask
+ * bytes.  For the line that they lie in, i = hints[peet_direct_hint(table, line)].  If keys[i], with the bits of the permission mask
  * `either` set, is line << 2 | 3, the line is found with the permission that is needed, and used[i] = stamp + last is
  * all that happens (if `later` is set, only if used[i] is less than that).  Otherwise the machine's miss() is called.
  *
@@ -157,7 +157,17 @@ struct peet_direct_table {
     uint32_t clock_shift;       /* a cycle is 1 << clock_shift of the machine's units of time */
     int whole_cycles;           /* 1: the times of blocks and of waits are whole cycles */
     const uint32_t *unreported; /* *unreported is not 0 while report() has something to report.  NULL: never */
+    /** If not 0, a line's hint is not hints[line & hint_mask], but lines far apart may have others; see
+     * peet_direct_hint().  Not with range_looks */
+    uint32_t hint_factor, hint_shift;
 };
+
+/** Where the hint of a line is. */
+static inline uint32_t peet_direct_hint(const struct peet_direct_table *table, uint64_t line)
+{
+    return table->hint_factor != 0 ? (uint32_t)line * table->hint_factor >> table->hint_shift
+                                   : (uint32_t)line & table->hint_mask;
+}
 
 /** A use of a line: used[frame] was this before. */
 struct peet_direct_use {

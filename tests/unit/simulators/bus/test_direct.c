@@ -96,7 +96,7 @@ static void begins_of(const struct made *m, struct peet_direct_run *run)
 static int is_there(const struct peet_direct_table *t, const struct peet_direct_run *run,
     const struct peet_direct_look *look, uint64_t line)
 {
-    return (run->keys[run->hints[line & t->hint_mask]] | look->either) == (line << 2 | 3);
+    return (run->keys[run->hints[peet_direct_hint(t, line)]] | look->either) == (line << 2 | 3);
 }
 
 /* Where a look with cuts is cut, if that can be said. */
@@ -134,7 +134,7 @@ static int take_cut(const struct peet_direct_table *t, struct peet_direct_run *r
             const struct peet_direct_look look = {.either = l->either};
             const uint64_t line = (run->addresses[l->look] >> t->line_shift) + l->second;
             const uint32_t frame =
-                is_there(t, run, &look, line) ? run->hints[line & t->hint_mask] : missed(t, run, l->site, line);
+                is_there(t, run, &look, line) ? run->hints[peet_direct_hint(t, line)] : missed(t, run, l->site, line);
             if (!l->later || run->used[frame] < run->stamp + l->last)
                 run->used[frame] = run->stamp + l->last;
         }
@@ -183,12 +183,12 @@ static int take(struct bus *b, const struct peet_direct_table *t, struct peet_di
             const uint8_t *const lasts = lasts_of(t, look, run->addresses[k]);
             CU_ASSERT(d->whole);
             *inout_cuts += second != line;
-            use(run, run->hints[line & t->hint_mask], lasts[0]);
-            use(run, run->hints[second & t->hint_mask], lasts[1]);
+            use(run, run->hints[peet_direct_hint(t, line)], lasts[0]);
+            use(run, run->hints[peet_direct_hint(t, second)], lasts[1]);
             continue;
         }
         const uint32_t i =
-            is_there(t, run, look, line) ? run->hints[line & t->hint_mask] : missed(t, run, look->site, line);
+            is_there(t, run, look, line) ? run->hints[peet_direct_hint(t, line)] : missed(t, run, look->site, line);
         if (!look->later || run->used[i] < run->stamp + look->last)
             run->used[i] = run->stamp + look->last;
     }
