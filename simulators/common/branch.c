@@ -119,32 +119,44 @@ static inline int tage_steady(struct peet_sim_branch *b, uint64_t pc, int taken)
     return 1;
 }
 
-static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
+/** Where the tables have a branch after this history, and by which tags. */
+static inline void tage_find(struct peet_sim_branch *b, uint64_t pc)
 {
     const uint32_t bits = b->config.table_bits - 2, mask = masked(~0ull, bits);
-    const int tables = (int)b->config.tables;
     uint32_t shift = bits; /* bits - t % bits */
-    struct peet_sim_tage_entry *entries[PEET_SIM_TAGE_TABLES], *provider = NULL;
-    uint16_t tags[PEET_SIM_TAGE_TABLES];
+
+    for (int t = 0; t < (int)b->config.tables; t++) {
+        uint32_t index =
+            ((uint32_t)pc ^ (uint32_t)(pc >> shift) ^ b->index_folds.values[t] ^ b->tag_folds[0].values[t] << 1) & mask;
+
+        b->soon_entries[t] = &b->tables[t][index];
+        shift = shift > 1 ? shift - 1 : bits;
+        b->soon_tags[t] = (uint16_t)masked(pc ^ b->tag_folds[0].values[t] ^ b->tag_folds[1].values[t] << 1, TAG_BITS);
+    }
+    b->soon_pc = pc;
+}
+
+static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
+{
+    const uint32_t bits = b->config.table_bits - 2;
+    const int tables = (int)b->config.tables;
+    struct peet_sim_tage_entry *const *entries = b->soon_entries, *provider = NULL;
+    const uint16_t *tags = b->soon_tags;
     uint8_t *base = &b->counters[masked(pc ^ pc >> 2, b->config.table_bits)];
     struct peet_sim_tage_entry before = {0};
     unsigned steady;
     int provider_table = -1, alternate_table = -1, fast_table = -1, said, provider_said, alternate_said;
     const int base_said = *base >= 2;
 
-    for (int t = 0; t < tables; t++) {
-        uint32_t index =
-            ((uint32_t)pc ^ (uint32_t)(pc >> shift) ^ b->index_folds.values[t] ^ b->tag_folds[0].values[t] << 1) & mask;
-
-        entries[t] = &b->tables[t][index];
-        shift = shift > 1 ? shift - 1 : bits;
-        tags[t] = (uint16_t)masked(pc ^ b->tag_folds[0].values[t] ^ b->tag_folds[1].values[t] << 1, TAG_BITS);
+    if (b->soon_pc != pc)
+        tage_find(b, pc);
+    b->soon_pc = UINT64_MAX;
+    for (int t = 0; t < tables; t++)
         if (entries[t]->tag == tags[t]) {
             alternate_table = provider_table;
             provider_table = t;
             fast_table = t < (int)b->fast_tables ? t : fast_table;
         }
-    }
     alternate_said = alternate_table >= 0 ? entries[alternate_table]->counter >= 0 : *base >= 2;
     provider_said = alternate_said;
     said = alternate_said;
@@ -228,6 +240,7 @@ int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch
     b->config = *config;
     b->config.tables = config->tables ? config->tables : PEET_SIM_TAGE_TABLES;
     b->random = 1;
+    b->soon_pc = UINT64_MAX;
     b->counters = calloc(1u << bits, 1);
     failed = !b->counters;
     if (b->counters)
@@ -293,6 +306,17 @@ static void went(struct peet_sim_branch *b, uint64_t target)
 }
 
 /* --------------------------------------------------------------------------------------------- queries */
+
+void peet_sim_branch_soon(struct peet_sim_branch *b, uint64_t pc)
+{
+    peet_sim_tags_prefetch(&b->btb, pc);
+    if (b->config.direction != PEET_SIM_TAGE || pc == b->steady_pc)
+        return;
+    tage_find(b, pc);
+    for (int t = 0; t < (int)b->config.tables; t++)
+        __builtin_prefetch(b->soon_entries[t]);
+    __builtin_prefetch(&b->counters[masked(pc ^ pc >> 2, b->config.table_bits)]);
+}
 
 enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken,
     uint64_t target)

@@ -77,6 +77,10 @@ struct peet_sim_branch {
     uint32_t lengths[PEET_SIM_TAGE_TABLES]; /* of histories */
     struct peet_sim_folds index_folds, tag_folds[2];
     int8_t use_alternate; /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
+    /* of the branch at soon_pc, as long as the history is what it was */
+    uint64_t soon_pc;
+    struct peet_sim_tage_entry *soon_entries[PEET_SIM_TAGE_TABLES];
+    uint16_t soon_tags[PEET_SIM_TAGE_TABLES];
     uint64_t updates, random;
     uint32_t fast_tables; /* TAGE: so many of the tables are the fast part */
     uint8_t late;         /* ... and what that said of the last branch differs */
@@ -104,6 +108,8 @@ enum peet_sim_branch_wrong {
     PEET_SIM_BRANCH_WRONG,     /* known when it is executed: the pipeline refills */
 };
 
+/** The conditional branch at pc will be asked for next: what is known of it is fetched into the host's caches meanwhile. */
+void peet_sim_branch_soon(struct peet_sim_branch *b, uint64_t pc);
 /** A conditional branch at pc went to `target` if taken. */
 enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken,
     uint64_t target);

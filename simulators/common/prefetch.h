@@ -65,6 +65,26 @@ static inline struct peet_sim_prefetch_pc *peet_sim_prefetcher_pc(struct peet_si
     return &p->pcs[(pc ^ pc >> 8) % PEET_SIM_PREFETCH_PCS];
 }
 
+/** STRIDE: are references so far apart that the next ones lie in the lines next to this one's, without a gap? */
+static inline int peet_sim_prefetcher_runs(const struct peet_sim_prefetcher *p, int64_t stride)
+{
+    return (stride < 0 ? -(uint64_t)stride : (uint64_t)stride) < 1ull << p->line_bits;
+}
+
+/** Of such references: how many lines peet_sim_prefetcher_ahead() answers with, those next to that of this one. */
+static inline uint32_t peet_sim_prefetcher_run(const struct peet_sim_prefetcher *p, uint64_t address, int64_t stride)
+{
+    const uint64_t bytes = 1ull << p->line_bits, within = address & (bytes - 1);
+    const uint64_t way = stride < 0 ? within + 1 : bytes - within; /* to the first byte of the next line there */
+    const uint64_t far = (bytes - 1) * (stride < 0 ? -(uint64_t)stride : (uint64_t)stride);
+    const uint64_t last = (1ull << (p->page_bits - p->line_bits)) - 1, in_page = address >> p->line_bits & last;
+    const uint64_t room = stride < 0 ? in_page : last - in_page; /* lines of the page */
+    uint64_t n = way > far ? 0 : ((far - way) >> p->line_bits) + 1;
+
+    n = n < room ? n : room;
+    return (uint32_t)(n < p->degree ? n : p->degree);
+}
+
 /**
  * peet_sim_prefetcher_ahead() - STRIDE: the lines of the next references so far apart, if not that of this one
  *
@@ -75,13 +95,10 @@ static inline struct peet_sim_prefetch_pc *peet_sim_prefetcher_pc(struct peet_si
 static inline uint32_t peet_sim_prefetcher_ahead(const struct peet_sim_prefetcher *p, uint64_t address, int64_t stride,
     uint64_t out_lines[PEET_SIM_PREFETCH_MAX])
 {
-    uint64_t bytes = 1ull << p->line_bits, line = address >> p->line_bits, within = address & (bytes - 1),
-             page = address >> p->page_bits;
-    uint64_t step = stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
-    uint64_t way = stride < 0 ? within + 1 : bytes - within; /* to the first byte of the next line there */
+    const uint64_t bytes = 1ull << p->line_bits, line = address >> p->line_bits, page = address >> p->page_bits;
     uint32_t n = 0;
 
-    if (step >= bytes) {
+    if (!peet_sim_prefetcher_runs(p, stride)) {
         for (; n < p->degree && n + 1 < bytes; n++) {
             uint64_t ahead = address + (n + 1) * (uint64_t)stride;
 
@@ -91,13 +108,8 @@ static inline uint32_t peet_sim_prefetcher_ahead(const struct peet_sim_prefetche
         }
         return n;
     }
-    for (; n < p->degree && way <= (bytes - 1) * step; n++, way += bytes) {
-        uint64_t next = stride < 0 ? line - n - 1 : line + n + 1;
-
-        if (next >> (p->page_bits - p->line_bits) != page)
-            break;
-        out_lines[n] = next;
-    }
+    for (const uint32_t most = peet_sim_prefetcher_run(p, address, stride); n < most; n++)
+        out_lines[n] = stride < 0 ? line - n - 1 : line + n + 1;
     return n;
 }
 

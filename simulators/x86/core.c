@@ -12,7 +12,7 @@
 
 /** Several threads: the first cycle with free slots; what is over goes into the next ones.  Returns: the cycle of the
  * first */
-static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
+static __attribute__((noinline)) uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
 {
     struct x86_cpu *c = t->cpu;
     uint32_t width = c->x->config.dispatch_uops, need = uops < width ? uops : width;
@@ -41,30 +41,6 @@ static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
     }
 }
 
-/** Dispatch from `at` on, in which so many slots are taken then, if it is not only a matter of width and room. Returns:
- * the cycle */
-static __attribute__((noinline)) uint64_t dispatch_further(struct x86_thread *t, const struct x86_op *op, uint64_t at,
-    uint32_t *slots)
-{
-    const uint32_t uops = op->uops;
-
-    if (t->fetch_parts) {
-        uint64_t first = fetched(t, op, at);
-
-        t->starved += first - at;
-        *slots = first > at ? uops : *slots;
-        at = first;
-    }
-    if (t->cpu->slot_cycles) {
-        uint64_t first = shared_slots(t, at, uops);
-
-        t->base += first - at;
-        *slots = 0;
-        at = first;
-    }
-    return at;
-}
-
 /** References wait for room in their queues.  Returns: when there is */
 static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op, uint64_t at, uint64_t room)
 {
@@ -84,58 +60,106 @@ static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op,
     return room;
 }
 
-/** The scheduler of a unit: its number in x86.queues. */
-static inline unsigned scheduler_of(const struct x86 *x, uint64_t unit)
+/** Those schedulers are all full: the one that is not any more first.  Returns: when */
+static __attribute__((noinline)) uint64_t bind_later(struct x86_cpu *c, uint64_t units, uint64_t at)
 {
-    unsigned q = 0;
+    const struct x86 *x = c->x;
+    uint64_t first = UINT64_MAX;
 
-    while (!(x->queues[q].units & unit))
-        q++;
-    return q;
+    for (uint64_t left = units; left;) {
+        const uint64_t unit = left & -left;
+        unsigned q = 0;
+
+        while (!(x->queues[q].units & unit))
+            q++;
+        const uint64_t room = x86_buffer_room(&c->buffers[x->queues[q].buffer], at);
+
+        c->bound = room < first ? unit : c->bound;
+        first = room < first ? room : first;
+        left &= ~x->queues[q].units;
+    }
+    c->bound_buffer = &c->buffers[x->scheduler_of[__builtin_ctzll(c->bound)]];
+    return first;
+}
+
+/** The unit that is chosen in turn, of those whose scheduler has room.  Returns: when it has */
+static __attribute__((noinline)) uint64_t bind_turn(struct x86_cpu *c, uint64_t units, uint64_t group, uint64_t at)
+{
+    uint64_t last = c->units.recent & group, first = at, unit;
+
+    c->bound = 0;
+    for (uint64_t left = units; left; left &= ~unit, last = unit) {
+        struct x86_buffer *b;
+
+        unit = x86_units_behind(left, last);
+        b = &c->buffers[c->x->scheduler_of[__builtin_ctzll(unit)]];
+        x86_buffer_drain(b, at);
+        if (b->used < b->size) {
+            c->bound = unit;
+            c->bound_buffer = b;
+            break;
+        }
+    }
+    if (!c->bound)
+        first = bind_later(c, units, at);
+    c->units.recent = (c->units.recent & ~group) | c->bound;
+    return first;
+}
+
+static __attribute__((noinline)) void drain_far(struct x86_cpu *c, const struct x86_schedulers *s, uint64_t at)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        x86_buffer_drain(&c->buffers[s->buffers[i]], at);
 }
 
 /**
  * Into which of the schedulers that belong to units an instruction goes. Units that are chosen in turn are asked in turn, and
  * those passed over whose scheduler is full; of others the scheduler with most room has it.  Returns: when it has room
  */
-static uint64_t bind(struct x86_cpu *c, const struct x86_op *op, uint64_t at)
+static inline uint64_t bind(struct x86_cpu *c, const struct x86_op *op, uint64_t at)
 {
     const struct x86 *x = c->x;
-    const uint64_t units = x->uses[op->first_use + op->queued_use].units & x->queued_units;
-    const uint64_t group = x->unit_groups[__builtin_ctzll(units)], recent = c->units.recent;
-    const int turn = op->turns && units & x->turn_units;
-    uint64_t chosen = 0, first = UINT64_MAX;
+    const struct x86_schedulers *s = &x->schedulers[op->schedulers];
+    struct x86_buffer *b = NULL;
+    uint64_t bound = 0;
     uint32_t most = 0;
 
-    for (uint64_t left = units, unit; left && !(chosen && turn); left &= ~unit) {
-        struct x86_buffer *b;
+    if (op->queued_turn) {
+        const uint64_t group = x->unit_groups[__builtin_ctzll(s->units)];
 
-        unit = turn ? 1ull << x86_units_turn(&c->units, left, group) : left & -left;
-        b = &c->buffers[x->queues[scheduler_of(x, unit)].buffer];
-        x86_buffer_drain(b, at);
-        if (b->used < b->size && b->size - b->used > most) {
-            most = b->size - b->used;
-            chosen = unit;
-            first = at;
+        bound = x86_units_behind(s->units, c->units.recent & group);
+        b = &c->buffers[x->scheduler_of[__builtin_ctzll(bound)]];
+        if (b->used >= b->size || c->slot_cycles) /* what another thread gives back is seen at once */
+            return bind_turn(c, s->units, group, at);
+        c->units.recent = (c->units.recent & ~group) | bound;
+        c->bound = bound;
+        c->bound_buffer = b;
+        return at;
+    }
+    for (uint32_t i = 0; i < s->n; i++)
+        if (__builtin_expect(at > c->buffers[s->buffers[i]].drained + X86_BUFFER_NEAR, 0)) {
+            drain_far(c, s, at);
+            break;
+        }
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct x86_buffer *one = &c->buffers[s->buffers[i]];
+
+        x86_buffer_drain_near(one, at);
+        if (one->used < one->size && one->size - one->used > most) {
+            most = one->size - one->used;
+            bound = s->firsts[i];
+            b = one;
         }
     }
-    for (uint64_t left = chosen ? 0 : units; left;) { /* all are full: the one that is not any more first */
-        const unsigned q = scheduler_of(x, left & -left);
-        const uint64_t room = x86_buffer_room(&c->buffers[x->queues[q].buffer], at);
-
-        chosen = room < first ? left & -left : chosen;
-        first = room < first ? room : first;
-        left &= ~x->queues[q].units;
-    }
-    if (turn)
-        c->units.recent = (recent & ~group) | chosen;
-    c->bound = chosen;
-    c->bound_buffer = &c->buffers[x->queues[scheduler_of(x, chosen)].buffer];
-    return first;
+    if (__builtin_expect(!most, 0))
+        return bind_later(c, s->units, at);
+    c->bound = bound;
+    c->bound_buffer = b;
+    return at;
 }
 
-/** The cycle in which an instruction is dispatched. */
-static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
+/** The cycle in which an instruction is dispatched.  @plain: it is OP_PLAIN */
+static inline __attribute__((always_inline)) uint64_t dispatch(struct x86_thread *t, const struct x86_op *op, int plain)
 {
     struct x86_cpu *c = t->cpu;
     const uint32_t width = c->x->config.dispatch_uops;
@@ -147,23 +171,30 @@ static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
     t->base += next;
     slots = next ? uops : slots;
     room = later(t->front.from, x86_queue_room(&t->window, uops, t->window_limit));
-    if (op->kind != OP_PLAIN)
+    if (!plain)
         room = queue_room(t, op, at, room);
     if (op->nbuffers) {
         room = x86_buffer_room(&c->buffers[op->buffers[0]], later(room, at));
         for (unsigned i = 1; i < op->nbuffers; i++)
             room = x86_buffer_room(&c->buffers[op->buffers[i]], room);
     }
-    if (op->queues)
+    if (op->queued)
         room = bind(c, op, later(room, at));
     slots = room > at ? uops : slots;
     at = later(at, room);
-    if (__builtin_expect(t->further, 0)) {
-        at = dispatch_further(t, op, at, &slots);
-        if (c->slot_cycles) {
-            t->slots = 0;
-            return t->dispatch = at;
-        }
+    if (t->fetch_parts) {
+        const uint64_t first = fetched(t, op, at);
+
+        t->starved += first - at;
+        slots = first > at ? uops : slots;
+        at = first;
+    }
+    if (__builtin_expect(c->slot_cycles != NULL, 0)) {
+        const uint64_t first = shared_slots(t, at, uops);
+
+        t->base += first - at;
+        t->slots = 0;
+        return t->dispatch = first;
     }
     t->dispatch = at;
     while (__builtin_expect(slots > width, 0)) { /* a long one: it begins in a cycle of its own */
@@ -623,18 +654,58 @@ static __attribute__((noinline)) uint64_t issue_in_order(struct x86_thread *t, c
                                      : x86_units_issue_all(units, uses, op->nuses, ready);
 }
 
-static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
-    const uint64_t *values)
+/** The cycle of issue, out of order. */
+static inline __attribute__((always_inline)) uint64_t issue(struct x86_cpu *c, const struct x86_op *op, uint64_t ready)
+{
+    const struct x86 *x = c->x;
+    const struct x86_use *uses = &x->uses[op->first_use];
+
+    switch (op->issue) {
+    case ISSUE_AT_ONCE:
+        return ready;
+    case ISSUE_FUSED:
+        x86_units_take(&c->units, 0, ready);
+        return ready;
+    case ISSUE_BOUND:
+        return x86_units_issue_bound(&c->units, c->bound, ready);
+    case ISSUE_ONE:
+        return x86_units_issue_one(&c->units, uses, ready);
+    case ISSUE_SHORT:
+        return x86_units_issue_short(&c->units, uses, op->nuses, ready);
+    case ISSUE_ALL:
+        return x86_units_issue_all(&c->units, uses, op->nuses, ready);
+    default:
+        return x86_units_issue_turn(&c->units, x->turn_units, x->unit_groups, uses, op->nuses, ready, op->queued_use,
+            op->queued ? c->bound : 0);
+    }
+}
+
+/** The frontier moves to `retire`. */
+static __attribute__((noinline)) void charge(struct x86_thread *t, const struct x86_op *op,
+    const struct peet_block *block, const uint64_t *values, const struct wait *w, uint64_t retire)
+{
+    const struct stalled stalled = x86_core_charge(t, op, w, retire);
+
+    if (__builtin_expect((stalled.own | stalled.store) && t->cpu->x->env->reports >> PEET_MEMORY_STALL & 1, 0)) {
+        x86_core_report_stall(t, block, values, op->first_ref, w, stalled);
+        if (t->replay)
+            t->replay->recording = 0; /* what is repeated reports no stalls */
+    }
+}
+
+/** One instruction.  @plain: it is OP_PLAIN; @inorder: the core is; both known when this is compiled */
+static inline __attribute__((always_inline)) void step(struct x86_thread *t, const struct x86_op *op,
+    const struct peet_block *block, const uint64_t *values, int plain, int inorder)
 {
     struct x86_cpu *c = t->cpu;
     struct x86 *x = c->x;
     struct wait w;
     uint64_t data, begun, done, retire;
 
-    w.dispatch = dispatch(t, op);
+    w.dispatch = dispatch(t, op, plain);
     w.fence = 0;
     w.ready = operands(t, op, w.dispatch + 1, &data);
-    if (op->kind != OP_PLAIN) {
+    if (!plain) {
         w.hit = w.level = w.tlb = w.coherence = 0;
         w.served = CPI_L1;
         if (t->barrier > w.ready) {
@@ -642,25 +713,17 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
             w.ready = t->barrier;
         }
     }
-    if (__builtin_expect(x->config.core == CORE_INORDER, 0)) {
+    if (inorder)
         w.ready = in_order(t, op, &w);
-        w.issue = issue_in_order(t, op, w.ready);
-    } else {
-        w.issue = op->turns ? x86_units_issue_turn(&c->units, x->turn_units, x->unit_groups, &x->uses[op->first_use],
-                                  op->nuses, w.ready, op->queued_use, op->queues ? c->bound : 0)
-            : op->flags & OP_ONE_USE    ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready)
-            : op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
-            : op->nuses                 ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
-                                        : w.ready;
-    }
+    w.issue = inorder ? issue_in_order(t, op, w.ready) : issue(c, op, w.ready);
     t->last_issue = w.issue;
     if (op->span && w.issue + op->span > c->units.horizon)
         c->units.horizon = w.issue + op->span;
     for (unsigned i = 0; i < op->nbuffers; i++)
         x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
-    if (op->queues)
+    if (op->queued)
         x86_buffer_enter(c->bound_buffer, w.dispatch, w.issue);
-    begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w)
+    begun = !plain               ? references(t, op, block, values, data, &w)
         : op->flags & OP_NOTHING ? later(w.dispatch, data)
                                  : w.issue - op->early;
     done = begun + (op->kind <= OP_MEMORY ? op->latency : 0);
@@ -678,8 +741,6 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         }
     }
     if (retire > t->frontier) {
-        struct stalled stalled = {0, 0};
-
         if (retire - t->frontier <= t->base && t->front.from != w.dispatch) { /* as fast as it was dispatched */
             struct x86_place *place = &x->stacks.places[op->place];
             uint64_t rest = retire - t->frontier;
@@ -688,30 +749,24 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
             t->base = t->starved = 0;
             t->frontier = retire;
         } else {
-            stalled = x86_core_charge(t, op, &w, retire);
-        }
-        if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0)) {
-            x86_core_report_stall(t, block, values, op->first_ref, &w, stalled);
-            if (t->replay)
-                t->replay->recording = 0; /* what is repeated reports no stalls */
+            const struct wait waited = w; /* so that w itself can be kept in registers */
+
+            charge(t, op, block, values, &waited, retire);
         }
     }
     x86_window_enter(&t->window, op->uops, retire);
-    if (op->kind == OP_PLAIN) {
-        if (op->branch)
-            t->last = (struct x86_branch){op, block, done, block->pc + block->code_bytes - op->length_bytes};
-        return;
-    }
-    if (op->kind != OP_STORE)
-        x86_queue_enter(&t->loads, retire);
-    if (op->kind == OP_STORE || op->kind == OP_MODIFY) {
-        const struct peet_ref *ref = &block->refs[op->first_ref];
+    if (!plain) {
+        if (op->kind != OP_STORE)
+            x86_queue_enter(&t->loads, retire);
+        if (op->kind == OP_STORE || op->kind == OP_MODIFY) {
+            const struct peet_ref *ref = &block->refs[op->first_ref];
 
-        store(t, block, op->first_ref, values[ref->value], ref->size_bytes, done,
-            !op->renames               ? UINT64_MAX
-                : op->kind == OP_STORE ? later(data, w.dispatch)
-                                       : done - op->latency + 1, /* what more there is of it stores */
-            retire);
+            store(t, block, op->first_ref, values[ref->value], ref->size_bytes, done,
+                !op->renames               ? UINT64_MAX
+                    : op->kind == OP_STORE ? later(data, w.dispatch)
+                                           : done - op->latency + 1, /* what more there is of it stores */
+                retire);
+        }
     }
     if (op->branch)
         t->last = (struct x86_branch){op, block, done, block->pc + block->code_bytes - op->length_bytes};
@@ -743,10 +798,20 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     } else if (x->config.threads == 1 && x86_core_held(t, code)) {
         x86_core_hold(t, code);
     }
+    if (code->ends == BRANCH_COND)
+        peet_sim_branch_soon(&t->predictor, code->branch_pc);
     if (__builtin_expect(t->taken | t->late, 0))
         end_fetch(t);
-    for (; op != end; op++)
-        step(t, op, block, values);
+    if (__builtin_expect(x->config.core == CORE_INORDER, 0)) {
+        for (; op != end; op++)
+            step(t, op, block, values, op->kind == OP_PLAIN, 1);
+    } else {
+        for (; op != end; op++)
+            if (op->kind == OP_PLAIN)
+                step(t, op, block, values, 1, 0);
+            else
+                step(t, op, block, values, 0, 0);
+    }
     t->instructions += code->nops;
     if (op != code->ops)
         t->place = op[-1].place;

@@ -70,6 +70,17 @@ enum x86_op_flags {
     OP_ONE_USE = 128 /* of one unit, for the cycle of issue */
 };
 
+/** How an instruction gets its units, out of order. */
+enum x86_op_issue {
+    ISSUE_AT_ONCE, /* it takes none */
+    ISSUE_FUSED, /* it takes none, being one with what is before it; but what the calendar knew of its cycle is forgotten if that is an older one */
+    ISSUE_BOUND, /* one, for the cycle of issue, which it has been bound to: x86_cpu.bound */
+    ISSUE_ONE,   /* one, for the cycle of issue */
+    ISSUE_SHORT, /* several, for the cycle of issue */
+    ISSUE_ALL,   /* as they come */
+    ISSUE_TURN   /* some are chosen at dispatch, in turn */
+};
+
 /** Lines that fetch goes through before an instruction, if each ends a cycle of fetch. */
 enum x86_op_lines {
     LINE_NEXT = 1, /* it ends in another line than the instruction before it */
@@ -95,14 +106,16 @@ struct x86_op {
     int8_t advances[X86_DATA];     /* so much later than issue */
     int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
     uint8_t buffers[4];
-    uint8_t early;   /* its results are there so much before it issues: made where addresses are */
-    uint8_t turns;   /* some unit of it is chosen at dispatch, in turn */
-    uint8_t renames; /* memory renaming may take what it stores from its register */
-    uint8_t
-        queues; /* schedulers of units of which it may wait in one: x86.queues, a bit for each; 0: in none of them */
-    uint8_t queued_use; /* ... because of this one of its uses */
-    uint8_t lines;      /* enum x86_op_lines */
-    uint32_t first_use; /* in x86.uses */
+    uint8_t early;       /* its results are there so much before it issues: made where addresses are */
+    uint8_t turns;       /* some unit of it is chosen at dispatch, in turn */
+    uint8_t issue;       /* enum x86_op_issue */
+    uint8_t renames;     /* memory renaming may take what it stores from its register */
+    uint8_t queued;      /* it waits in a scheduler of one of its units, ... */
+    uint8_t queued_use;  /* ... because of this one of its uses, ... */
+    uint8_t queued_turn; /* ... of which the unit is chosen in turn */
+    uint8_t lines;       /* enum x86_op_lines */
+    uint16_t schedulers; /* ... in one of these: x86.schedulers */
+    uint32_t first_use;  /* in x86.uses */
     uint32_t place;
     uint32_t more;
     uint32_t first_ref;
@@ -132,7 +145,16 @@ struct x86_code {
     uint64_t first_line, last_line; /* of its code */
     struct x86_code_ref *refs;
     uint64_t branch_pc;               /* of its last instruction, if that is a branch */
+    uint8_t ends;                     /* enum x86_op_branch of that */
     uint32_t first_place, last_place; /* of its instructions */
+};
+
+/** Schedulers in which an instruction may wait that takes one of these units. */
+struct x86_schedulers {
+    uint64_t units;                   /* that have a scheduler */
+    uint64_t firsts[X86_UNIT_QUEUES]; /* of each: the first of these units; they are in that order */
+    uint8_t buffers[X86_UNIT_QUEUES]; /* ... and its number in x86_cpu.buffers */
+    uint32_t n;
 };
 
 /** Entries that are taken at dispatch and given back at issue: a scheduler queue. */
@@ -208,8 +230,6 @@ struct x86_thread {
     uint8_t ahead;   /* cycles by which the branch predictor is ahead of fetch */
     uint8_t entered; /* the next instruction is the target of a taken branch that ended a cycle of fetch */
     uint8_t unseen;  /* the last block stands for a call */
-    /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
-    uint32_t further;
     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
     uint64_t queue_from;
     uint64_t barrier;        /* no younger reference begins before: a fence, a locked operation */
@@ -309,7 +329,10 @@ struct x86 {
         uint32_t buffer;       /* in x86_cpu.buffers */
     } queues[X86_UNIT_QUEUES]; /* schedulers that belong to units */
     uint32_t nqueues;
-    uint64_t queued_units; /* of all of them */
+    uint64_t queued_units;           /* of all of them */
+    uint8_t scheduler_of[X86_UNITS]; /* of each of those: its buffer */
+    struct x86_schedulers *schedulers;
+    uint32_t nschedulers, schedulers_room;
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;
     struct x86_configurations configurations;

@@ -88,7 +88,7 @@ static inline void fetch_on(struct x86_thread *t, const struct x86_op *op, uint3
         uops + (!uops && next); /* the line is fetched for a branch, though that is one with what is before it */
     if (t->fetch_at < width)
         return;
-    t->fetch_at %= width;
+    t->fetch_at = t->fetch_at < 2 * width ? t->fetch_at - width : t->fetch_at % width;
     t->ahead += t->ahead < config->predict_ahead_cycles;
 }
 
@@ -103,7 +103,9 @@ static inline uint64_t fetched(struct x86_thread *t, const struct x86_op *op, ui
     const struct x86_config *config = &t->cpu->x->config;
     const int64_t rate = t->fetch_parts, most = (int64_t)config->fetch_queue_uops * X86_PARTS;
     /* to begin */
-    const int64_t need = (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS;
+    const int64_t need = uops <= 1
+        ? uops * X86_PARTS
+        : (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS;
     int64_t have;
 
     if (t->front.from > t->dispatch && t->front.from != t->queue_from)

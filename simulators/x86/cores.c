@@ -57,7 +57,6 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
         return -1;
     t->fetch_parts = c->fetch_uops * X86_PARTS;
     t->decoded_cycle = UINT64_MAX; /* the one before the first */
-    t->further = c->threads > 1 || c->fetch_uops;
     t->window_limit = c->window_uops;
     t->loads_limit = c->load_queue;
     t->stores_limit = c->store_queue;

@@ -67,8 +67,11 @@ static int unit_queues(struct x86 *x)
             continue;
         if (units_named(x, "unit_queues", queue->units, &x->queues[x->nqueues].units))
             return -1;
+        x->queues[x->nqueues].buffer = add_buffer(x, queue->entries);
+        for (uint64_t m = x->queues[x->nqueues].units & ~x->queued_units; m; m &= m - 1)
+            x->scheduler_of[__builtin_ctzll(m)] = (uint8_t)x->queues[x->nqueues].buffer;
         x->queued_units |= x->queues[x->nqueues].units;
-        x->queues[x->nqueues++].buffer = add_buffer(x, queue->entries);
+        x->nqueues++;
     }
     return 0;
 }
@@ -141,6 +144,7 @@ void x86_digest_fini(struct x86 *x)
     free(x->codes);
     free(x->uses);
     free(x->more);
+    free(x->schedulers);
 }
 
 /* ------------------------------------------------------------------------------------------ instructions */
@@ -651,11 +655,42 @@ static void fuse(const struct x86 *x, const struct peet_block *block, struct x86
     branch->flags = (uint8_t)((branch->flags & ~(OP_ONE_USE | OP_SHORT_USES)) | OP_NOTHING);
 }
 
-/** In which of the schedulers that belong to units it may wait: those of the first unit that is chosen at dispatch, else
- * of the first that has one. */
-static void find_queues(const struct x86 *x, struct x86_op *op)
+/** The schedulers of these units: a number in x86.schedulers.  Returns: -1 out of memory */
+static int schedulers_of(struct x86 *x, uint64_t units)
 {
-    int use = -1;
+    struct x86_schedulers *s = x->schedulers;
+
+    for (uint32_t i = 0; i < x->nschedulers; i++)
+        if (s[i].units == units)
+            return (int)i;
+    if (x->nschedulers == x->schedulers_room) {
+        uint32_t room = x->schedulers_room ? 2 * x->schedulers_room : 16;
+
+        s = room > UINT16_MAX ? NULL : realloc(x->schedulers, room * sizeof *s);
+        if (!s)
+            return -1;
+        x->schedulers = s;
+        x->schedulers_room = room;
+    }
+    s = &x->schedulers[x->nschedulers];
+    *s = (struct x86_schedulers){.units = units};
+    for (uint64_t m = units; m; m &= m - 1) {
+        const uint8_t buffer = x->scheduler_of[__builtin_ctzll(m)];
+
+        if (memchr(s->buffers, buffer, s->n))
+            continue;
+        s->firsts[s->n] = m & -m;
+        s->buffers[s->n++] = buffer;
+    }
+    return (int)x->nschedulers++;
+}
+
+/** In which of the schedulers that belong to units it may wait: those of the first unit that is chosen at dispatch, else
+ * of the first that has one.  Returns: 0, or -1 out of memory */
+static int find_schedulers(struct x86 *x, struct x86_op *op)
+{
+    int use = -1, schedulers;
+    uint64_t units;
 
     for (int i = op->nuses; i-- > 0;)
         if (x->uses[op->first_use + (unsigned)i].units & x->queued_units)
@@ -663,13 +698,29 @@ static void find_queues(const struct x86 *x, struct x86_op *op)
     for (int i = op->turns ? op->nuses : 0; i-- > 0;)
         if (x->uses[op->first_use + (unsigned)i].units & x->queued_units & x->turn_units)
             use = i;
-    op->queues = 0;
+    op->queued = use >= 0;
     op->queued_use = (uint8_t)(use > 0 ? use : 0);
-    for (unsigned q = 0; use >= 0 && q < x->nqueues; q++)
-        if (x->uses[op->first_use + (unsigned)use].units & x->queues[q].units)
-            op->queues |= (uint8_t)(1 << q);
-    if (op->queues && !op->span)
+    if (use < 0)
+        return 0;
+    units = x->uses[op->first_use + (unsigned)use].units & x->queued_units;
+    op->queued_turn = op->turns && units & x->turn_units;
+    schedulers = schedulers_of(x, units);
+    if (schedulers < 0)
+        return -1;
+    op->schedulers = (uint16_t)schedulers;
+    if (!op->span)
         op->span = 1;
+    return 0;
+}
+
+static uint8_t issue_of(const struct x86_op *op)
+{
+    if (op->turns)
+        return !op->nuses ? ISSUE_FUSED : op->queued && op->flags & OP_ONE_USE ? ISSUE_BOUND : ISSUE_TURN;
+    return op->flags & OP_ONE_USE   ? ISSUE_ONE
+        : op->flags & OP_SHORT_USES ? ISSUE_SHORT
+        : op->nuses                 ? ISSUE_ALL
+                                    : ISSUE_AT_ONCE;
 }
 
 /** May the block be repeated from what it did before?  Not with locked operations, fences and prefetches. */
@@ -734,7 +785,12 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
     if (x->config.fusion != FUSION_OFF && !stands_for_call(block))
         fuse(x, block, code->ops);
     for (uint32_t i = 0; x->queued_units && i < code->nops; i++)
-        find_queues(x, &code->ops[i]);
+        if (find_schedulers(x, &code->ops[i])) {
+            x->env->fail(x->env, "out of memory for the schedulers of instructions");
+            return NULL;
+        }
+    for (uint32_t i = 0; i < code->nops; i++)
+        code->ops[i].issue = issue_of(&code->ops[i]);
     if (x->config.fetch_past_line == X86_OFF && !stands_for_call(block))
         find_lines(block, code->ops);
     code->replayable = replayable(block, code->ops);
@@ -746,6 +802,7 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
             code->refs[code->ops[i].first_ref].renames =
                 (uint8_t)renames_load(&block->insns[i], &block->refs[code->ops[i].first_ref], code->ops[i].kind);
     if (code->nops) {
+        code->ends = code->ops[code->nops - 1].branch;
         code->branch_pc = block->pc + block->code_bytes - code->ops[code->nops - 1].length_bytes;
         code->first_place = code->ops[0].place;
         code->last_place = code->ops[code->nops - 1].place;

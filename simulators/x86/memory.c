@@ -38,7 +38,8 @@ static void level_fini(struct x86_level *level)
 
 static void prefetcher(struct x86_memory *m, struct x86_level *level, uint64_t kind, uint64_t lines)
 {
-    peet_sim_prefetcher_init(&level->prefetcher, (enum peet_sim_prefetch_kind)kind, (uint32_t)lines, m->line_shift, 12);
+    peet_sim_prefetcher_init(&level->prefetcher, (enum peet_sim_prefetch_kind)kind, (uint32_t)lines, m->line_shift,
+        X86_PREFETCH_PAGE_BITS);
 }
 
 static int tlbs_init(struct x86_memory *m, struct x86_core *c)
@@ -402,7 +403,7 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     if (write && m->causes)
         level->written[slot] |= peet__x86_sectors(m, a->address, a->size_bytes);
     if (!fetch) {
-        c->hints[line & m->hint_mask] = (uint32_t)slot;
+        peet__x86_hint(m, c, line, slot);
         c->page_hints[page % X86_PAGE_HINTS] = (uint32_t)page_slot;
     }
     hit_prefetches(m, level, a, first, now);

@@ -25,6 +25,39 @@ static inline int peet__x86_is_near(const struct x86_memory *m, const struct x86
     return c->l1d.tags.numbers[slot] == line && c->l1d.tags.states[slot];
 }
 
+/** The lines of the next references so far apart (less than a line) are in L1D, as far as hints know.  @n: so many, behind that of this one or before it */
+static inline int peet__x86_run_is_near(const struct x86_memory *m, struct x86_core *c, struct x86_near *near,
+    uint64_t line, int64_t stride, uint32_t n)
+{
+    const uint64_t from = stride < 0 ? line - n : line + 1, end = from + n, lost = *peet__x86_lost(m, c, from);
+    uint64_t at = from;
+
+    if (near->lost == lost && from >= near->from && end <= near->end)
+        return 1;
+    if (near->lost == lost && from >= near->from && from < near->end) /* it goes on from there */
+        at = near->end;
+    for (; at < end; at++)
+        if (!peet__x86_is_near(m, c, at)) {
+            if (m->has_l2)
+                peet_sim_tags_prefetch(&c->l2.tags, at);
+            return 0;
+        }
+    *near = (struct x86_near){from, end, lost};
+    return 1;
+}
+
+/** All of these lines are in L1D, as far as hints know. */
+static inline int peet__x86_are_near(const struct x86_memory *m, struct x86_core *c, const uint64_t *lines, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!peet__x86_is_near(m, c, lines[i])) {
+            if (m->has_l2)
+                peet_sim_tags_prefetch(&c->l2.tags, lines[i]);
+            return 0;
+        }
+    return 1;
+}
+
 /**
  * A hit is shown to the stride prefetcher, if that brings no line: the reference is where nobody expected it, or what
  * comes next is there.  Returns: 0 if it would bring some, perhaps; then nothing has happened
@@ -49,13 +82,15 @@ static inline __attribute__((always_inline)) int peet__x86_strides(const struct 
         return 1;
     }
     if (stride) {
-        n = peet_sim_prefetcher_ahead(p, address, stride, lines);
-        for (uint32_t i = 0; i < n; i++)
-            if (!peet__x86_is_near(m, c, lines[i])) {
-                if (m->has_l2)
-                    peet_sim_tags_prefetch(&c->l2.tags, lines[i]);
+        if (peet_sim_prefetcher_runs(p, stride)) {
+            n = peet_sim_prefetcher_run(p, address, stride);
+            if (n && !peet__x86_run_is_near(m, c, &c->nears[of - p->pcs], address >> m->line_shift, stride, n))
                 return 0;
-            }
+        } else {
+            n = peet_sim_prefetcher_ahead(p, address, stride, lines);
+            if (!peet__x86_are_near(m, c, lines, n))
+                return 0;
+        }
         p->triggers += n != 0;
         p->lines += n;
     }

@@ -46,7 +46,7 @@ void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const str
 
         if (slot != PEET_SIM_NO_SLOT) {
             if (level == &c->l1d)
-                c->hints[lines[i] & m->hint_mask] = (uint32_t)slot;
+                peet__x86_hint(m, c, lines[i], slot);
             continue;
         }
         if (!m->timeless && peet_sim_slots_full(&level->mshrs, now)) {

@@ -61,7 +61,7 @@ static void lose(struct x86_memory *m, struct x86_level *level, uint32_t core, u
     if (m->reports)
         peet__x86_report_loss(m, level, core, line, why == X86_BY_WRITE ? PEET_MEMORY_INVALIDATE : PEET_MEMORY_EVICT,
             dirty, by);
-    peet_sim_tags_drop(&level->tags, slot);
+    peet__x86_empty(m, &m->cores[core], level, slot);
 }
 
 uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by,
@@ -87,7 +87,7 @@ uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const
     if (second != PEET_SIM_NO_SLOT)
         lose(m, &c->l2, core, second, by, why, state == X86_M || state == X86_O);
     if (state && why == X86_BY_WRITE && m->causes)
-        peet__x86_lost(m, core, line);
+        peet__x86_lost_to(m, core, line);
     return state;
 }
 
@@ -143,7 +143,7 @@ static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86
     outer->stats.write_backs += (uint64_t)dirty;
     if (m->reports)
         peet__x86_report_loss(m, outer, c->number, line, PEET_MEMORY_EVICT, dirty, r);
-    peet_sim_tags_drop(&outer->tags, slot);
+    peet__x86_empty(m, c, outer, slot);
     if (dirty) {
         peet__x86_take(m, &c->writebacks, now, &start);
 
@@ -171,7 +171,7 @@ static void evict_first(struct x86_memory *m, struct x86_core *c, struct x86_lev
         if (!m->timeless && m->config.l2_fills == X86_L2_FILLS_PORT)
             peet_sim_server_request(&c->l2.port, now, m->config.l2_busy_cycles);
     }
-    peet_sim_tags_drop(&level->tags, slot);
+    peet__x86_empty(m, c, level, slot);
 }
 
 /** L1I without an L2: what is in the slot goes; the directory is told if L1D does not have it either. */
@@ -410,7 +410,7 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
         seen(m, r, l1d, slot);
     if (r->write)
         written(m, c, r, slot);
-    c->hints[r->line & m->hint_mask] = (uint32_t)slot;
+    peet__x86_hint(m, c, r->line, slot);
     prefetch(m, c, l1d, r, miss || first, now);
     return done;
 }

@@ -21,7 +21,7 @@ void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_
             cells(m, record)[i] |= sectors << X86_CELL_SECTORS;
 }
 
-void peet__x86_lost(struct x86_memory *m, uint32_t core, uint64_t line)
+void peet__x86_lost_to(struct x86_memory *m, uint32_t core, uint64_t line)
 {
     struct x86_line *record = peet__x86_line(m, line);
 

@@ -103,7 +103,7 @@ struct x86_level {
     struct x86_level_stats stats;
 };
 
-enum { X86_PAGE_HINTS = 64 };
+enum { X86_PAGE_HINTS = 64, X86_PREFETCH_PAGE_BITS = 12 };
 
 struct x86_core {
     struct x86_level l1i, l1d, l2;
@@ -111,6 +111,12 @@ struct x86_core {
     struct peet_sim_tlb dtlb, itlb;
     struct peet_sim_slots walkers, writebacks;
     uint32_t *hints, *page_hints; /* slots of L1D by line, of the DTLB by page: to be verified */
+    /* what the stride prefetcher found last when it looked ahead, by number of its entry: lines that L1D has, and hints tell so */
+    struct x86_near {
+        uint64_t from, end; /* of one page of the prefetcher's */
+        uint64_t lost;      /* x86_core.lost of it then: it is so as long as that stands */
+    } nears[PEET_SIM_PREFETCH_PCS];
+    uint64_t lost[X86_PAGE_HINTS]; /* by page: lines that L1D has lost, and hints that are no longer theirs */
     uint32_t number, node;
     uint64_t served[X86_SERVED]; /* data accesses of the program that missed in L1, and hits */
     uint64_t served_cycles[X86_SERVED];
@@ -210,6 +216,32 @@ static inline uint64_t x86_later(uint64_t a, uint64_t b)
 static inline struct x86_versions *peet__x86_versions(const struct x86_memory *m, const struct x86_line *record)
 {
     return (struct x86_versions *)((char *)record + m->versions_offset);
+}
+
+/** How many lines L1D has lost of this one's page. */
+static inline uint64_t *peet__x86_lost(const struct x86_memory *m, struct x86_core *c, uint64_t line)
+{
+    return &c->lost[(line >> (X86_PREFETCH_PAGE_BITS - m->line_shift)) % X86_PAGE_HINTS];
+}
+
+/** A line is in this slot of L1D. */
+static inline void peet__x86_hint(const struct x86_memory *m, struct x86_core *c, uint64_t line, uint64_t slot)
+{
+    uint32_t *hint = &c->hints[line & m->hint_mask];
+
+    if (*hint == slot)
+        return;
+    ++*peet__x86_lost(m, c, c->l1d.tags.numbers[*hint]);
+    *hint = (uint32_t)slot;
+}
+
+/** A slot of a core's own cache is emptied. */
+static inline void peet__x86_empty(const struct x86_memory *m, struct x86_core *c, struct x86_level *level,
+    uint64_t slot)
+{
+    if (level == &c->l1d)
+        ++*peet__x86_lost(m, c, level->tags.numbers[slot]);
+    peet_sim_tags_drop(&level->tags, slot);
 }
 
 /** A place among so many, which takes time only where anything does. */
@@ -332,7 +364,7 @@ void peet__x86_report_loss(struct x86_memory *m, const struct x86_level *level, 
 /** peet__x86_wrote() - a core has written these sectors of a line: who has lost it will miss what */
 void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t sectors);
 /** peet__x86_lost() - a core loses a line to another's write */
-void peet__x86_lost(struct x86_memory *m, uint32_t core, uint64_t line);
+void peet__x86_lost_to(struct x86_memory *m, uint32_t core, uint64_t line);
 static inline uint64_t peet__x86_sectors(const struct x86_memory *m, uint64_t address, uint64_t bytes)
 {
     uint64_t offset = address & (m->config.line_bytes - 1), last = offset + (bytes ? bytes - 1 : 0);

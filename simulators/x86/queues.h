@@ -35,8 +35,8 @@ static inline void x86_window_enter(struct x86_queue *q, uint32_t n, uint64_t le
     q->n = at + n;
 }
 
-/** Give back what was due up to this time. */
-static inline void x86_buffer_drain(struct x86_buffer *b, uint64_t now)
+/** Give back what was due up to this time, which is later than where that has been done. */
+static __attribute__((noinline, unused)) void x86_buffer_drain_on(struct x86_buffer *b, uint64_t now)
 {
     if (now >= b->drained + X86_BUFFER_CYCLES) { /* all of it */
         for (unsigned w = 0; w < X86_BUFFER_CYCLES / 64; w++)
@@ -63,15 +63,36 @@ static inline void x86_buffer_drain(struct x86_buffer *b, uint64_t now)
         *some &= ~(1ull << at % 64);
         at++;
     }
-    if (now > b->drained)
-        b->drained = now;
+    b->drained = now;
 }
 
-/** When there is room for an entry, at this time or later. */
-static inline uint64_t x86_buffer_room(struct x86_buffer *b, uint64_t now)
+enum { X86_BUFFER_NEAR = 4 };
+
+/** The same, if that is at most X86_BUFFER_NEAR cycles after where it has been done. */
+static inline void x86_buffer_drain_near(struct x86_buffer *b, uint64_t now)
 {
-    if (__builtin_expect(b->used < b->size, 1))
-        return now;
+    for (uint64_t at = b->drained + 1; at <= now; at++) {
+        uint16_t *freed = &b->freed[at % X86_BUFFER_CYCLES];
+
+        if (*freed) {
+            b->used -= *freed;
+            *freed = 0;
+            b->some[at % X86_BUFFER_CYCLES / 64] &= ~(1ull << at % 64);
+        }
+    }
+    b->drained = now > b->drained ? now : b->drained;
+}
+
+/** Give back what was due up to this time. */
+static inline void x86_buffer_drain(struct x86_buffer *b, uint64_t now)
+{
+    if (now > b->drained)
+        x86_buffer_drain_on(b, now);
+}
+
+/** When there is room for an entry, at this time or later, in a buffer that has not been drained. */
+static __attribute__((noinline, unused)) uint64_t x86_buffer_room_later(struct x86_buffer *b, uint64_t now)
+{
     x86_buffer_drain(b, now);
     for (uint64_t at = now; b->used >= b->size; now = at) {
         uint64_t bits = 0;
@@ -82,6 +103,12 @@ static inline uint64_t x86_buffer_room(struct x86_buffer *b, uint64_t now)
         x86_buffer_drain(b, at);
     }
     return now > b->drained ? now : b->drained;
+}
+
+/** When there is room for an entry, at this time or later. */
+static inline uint64_t x86_buffer_room(struct x86_buffer *b, uint64_t now)
+{
+    return __builtin_expect(b->used < b->size, 1) ? now : x86_buffer_room_later(b, now);
 }
 
 /** An entry that is taken now and given back at this time. */

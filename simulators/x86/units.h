@@ -162,6 +162,8 @@ static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86
     for (;; at++) {
         uint64_t taken = 0;
 
+        while (!(uses->units & x86_units_free(u, at + uses->first)))
+            at++;
         for (i = 0; i < n; i++) {
             uint64_t fit = uses[i].units & x86_units_free(u, at + uses[i].first);
 
@@ -180,14 +182,30 @@ static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86
     return at;
 }
 
-/** The next of these units behind the one of their group that was chosen last. */
-static inline unsigned x86_units_turn(struct x86_units *u, uint64_t units, uint64_t group)
+/** This unit, for the cycle of issue. */
+static inline uint64_t x86_units_issue_bound(struct x86_units *u, uint64_t unit, uint64_t at)
 {
-    const uint64_t last = u->recent & group, behind = last ? units & ~(2 * last - 1) : units;
-    const uint64_t from = behind ? behind : units, bit = from & -from;
+    while (!(unit & x86_units_free(u, at)))
+        at++;
+    x86_units_take(u, unit, at);
+    return at;
+}
+
+/** The next of these units behind `last`, one of their group; 0: there is none */
+static inline uint64_t x86_units_behind(uint64_t units, uint64_t last)
+{
+    const uint64_t behind = units & -(2 * last), from = behind ? behind : units;
+
+    return from & -from;
+}
+
+/** The next of these units behind the one of their group that was chosen last. */
+static inline uint64_t x86_units_turn(struct x86_units *u, uint64_t units, uint64_t group)
+{
+    const uint64_t bit = x86_units_behind(units, u->recent & group);
 
     u->recent = (u->recent & ~group) | bit;
-    return (unsigned)__builtin_ctzll(bit);
+    return bit;
 }
 
 /** Is a unit free within a few cycles? Schedulers that fill up are passed over. */
@@ -207,8 +225,8 @@ static inline int x86_units_soon(const struct x86_units *u, uint64_t unit, uint6
  * @turns: the units that are chosen so; @groups: of each unit, those that anything could take instead
  * @bound: of the use @queued, the units of the scheduler that has the instruction already; 0: of none
  */
-static inline uint64_t x86_units_issue_turn(struct x86_units *u, uint64_t turns, const uint64_t *groups,
-    const struct x86_use *uses, unsigned n, uint64_t at, unsigned queued, uint64_t bound)
+static __attribute__((noinline, unused)) uint64_t x86_units_issue_turn(struct x86_units *u, uint64_t turns,
+    const uint64_t *groups, const struct x86_use *uses, unsigned n, uint64_t at, unsigned queued, uint64_t bound)
 {
     struct x86_use own[X86_USES];
     uint64_t taken = 0, recent;
@@ -221,7 +239,7 @@ static inline uint64_t x86_units_issue_turn(struct x86_units *u, uint64_t turns,
         longer |= uses[i].first != 0 || uses[i].cycles != 1;
         if (!(uses[i].units & turns))
             continue;
-        own[i].units = bound && i == queued ? bound : 1ull << x86_units_turn(u, units, groups[__builtin_ctzll(units)]);
+        own[i].units = bound && i == queued ? bound : x86_units_turn(u, units, groups[__builtin_ctzll(units)]);
         if (!(bound && i == queued) && !x86_units_soon(u, own[i].units, at + uses[i].first)) {
             own[i].units = units;
             continue;
