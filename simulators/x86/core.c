@@ -112,6 +112,29 @@ static __attribute__((noinline)) void drain_far(struct x86_cpu *c, const struct 
         x86_buffer_drain(&c->buffers[s->buffers[i]], at);
 }
 
+/** The scheduler that has most room.  Returns: when it has */
+static __attribute__((noinline)) uint64_t bind_most(struct x86_cpu *c, const struct x86_schedulers *s, uint64_t at)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (__builtin_expect(at > c->buffers[s->buffers[i]].drained + X86_BUFFER_NEAR, 0)) {
+            drain_far(c, s, at);
+            break;
+        }
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct x86_buffer *b = &c->buffers[s->buffers[i]];
+
+        x86_buffer_drain_near(b, at);
+        if (b->used < b->size && b->size - b->used > most) {
+            most = b->size - b->used;
+            c->bound = s->firsts[i];
+            c->bound_buffer = b;
+        }
+    }
+    return __builtin_expect(most != 0, 1) ? at : bind_later(c, s->units, at);
+}
+
 /**
  * Into which of the schedulers that belong to units an instruction goes. Units that are chosen in turn are asked in turn, and
  * those passed over whose scheduler is full; of others the scheduler with most room has it.  Returns: when it has room
@@ -120,39 +143,17 @@ static inline uint64_t bind(struct x86_cpu *c, const struct x86_op *op, uint64_t
 {
     const struct x86 *x = c->x;
     const struct x86_schedulers *s = &x->schedulers[op->schedulers];
-    struct x86_buffer *b = NULL;
-    uint64_t bound = 0;
-    uint32_t most = 0;
+    struct x86_buffer *b;
+    uint64_t group, bound;
 
-    if (op->queued_turn) {
-        const uint64_t group = x->unit_groups[__builtin_ctzll(s->units)];
-
-        bound = x86_units_behind(s->units, c->units.recent & group);
-        b = &c->buffers[x->scheduler_of[__builtin_ctzll(bound)]];
-        if (b->used >= b->size || c->slot_cycles) /* what another thread gives back is seen at once */
-            return bind_turn(c, s->units, group, at);
-        c->units.recent = (c->units.recent & ~group) | bound;
-        c->bound = bound;
-        c->bound_buffer = b;
-        return at;
-    }
-    for (uint32_t i = 0; i < s->n; i++)
-        if (__builtin_expect(at > c->buffers[s->buffers[i]].drained + X86_BUFFER_NEAR, 0)) {
-            drain_far(c, s, at);
-            break;
-        }
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct x86_buffer *one = &c->buffers[s->buffers[i]];
-
-        x86_buffer_drain_near(one, at);
-        if (one->used < one->size && one->size - one->used > most) {
-            most = one->size - one->used;
-            bound = s->firsts[i];
-            b = one;
-        }
-    }
-    if (__builtin_expect(!most, 0))
-        return bind_later(c, s->units, at);
+    if (!op->queued_turn)
+        return bind_most(c, s, at);
+    group = x->unit_groups[__builtin_ctzll(s->units)];
+    bound = x86_units_behind(s->units, c->units.recent & group);
+    b = &c->buffers[x->scheduler_of[__builtin_ctzll(bound)]];
+    if (b->used >= b->size || c->slot_cycles) /* what another thread gives back is seen at once */
+        return bind_turn(c, s->units, group, at);
+    c->units.recent = (c->units.recent & ~group) | bound;
     c->bound = bound;
     c->bound_buffer = b;
     return at;
@@ -790,6 +791,8 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
         peet_sim_branch_back(&t->predictor, block->pc);
     t->unseen = block->pc < X86_SYNTHETIC_PC;
     t->last.op = NULL;
+    if (code->ends == BRANCH_COND)
+        peet_sim_branch_soon(&t->predictor, code->branch_pc);
     if (x->memory)
         fetch(t, code);
     if (t->replay) {
@@ -798,8 +801,6 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     } else if (x->config.threads == 1 && x86_core_held(t, code)) {
         x86_core_hold(t, code);
     }
-    if (code->ends == BRANCH_COND)
-        peet_sim_branch_soon(&t->predictor, code->branch_pc);
     if (__builtin_expect(t->taken | t->late, 0))
         end_fetch(t);
     if (__builtin_expect(x->config.core == CORE_INORDER, 0)) {

@@ -30,7 +30,7 @@ enum {
     X86_REGISTERS = 64,
     X86_BUFFERS = 12,
     X86_BUFFER_CYCLES = 4096,
-    X86_GRANULES = 8192,
+    X86_STORE_GRANULES = 16, /* on the average of as many stores as are kept */
     X86_PAIRS = 1024,
     X86_STORE_BUCKETS = 1024
 };
@@ -246,9 +246,10 @@ struct x86_thread {
     uint32_t window_limit, loads_limit, stores_limit;
     uint64_t store_count, granule_count;
     struct x86_store *store;      /* by number & stores.mask */
-    struct x86_granule *granules; /* X86_GRANULES */
-    struct x86_pair *pairs;       /* X86_PAIRS, by the load's pc */
-    struct x86_newest *newest;    /* X86_PAIRS, by pc */
+    struct x86_granule *granules; /* X86_STORE_GRANULES of each, by number & granule_mask */
+    uint64_t granule_mask;
+    struct x86_pair *pairs;    /* X86_PAIRS, by the load's pc */
+    struct x86_newest *newest; /* X86_PAIRS, by pc */
     uint64_t buckets[X86_STORE_BUCKETS];
     uint64_t cycles[CPI_CATEGORIES];
     uint64_t mark[CPI_CATEGORIES]; /* ... when the present software context came on */

@@ -72,23 +72,31 @@ static inline void end_fetch(struct x86_thread *t)
     t->taken = t->late = 0;
 }
 
-/** So many micro-ops of an instruction are fetched; a cycle of fetch is of one line. */
-static inline void fetch_on(struct x86_thread *t, const struct x86_op *op, uint32_t uops)
+/** An instruction ends in another line than what is fetched before it, or it is jumped to.  Returns: micro-ops of the cycle of
+ * fetch that it takes besides its own */
+static __attribute__((noinline, unused)) uint32_t fetch_line(struct x86_thread *t, const struct x86_op *op)
 {
-    const struct x86_config *config = &t->cpu->x->config;
-    const uint32_t width = config->fetch_uops;
     const unsigned next = op->lines & (t->entered ? LINE_ENTRY : LINE_NEXT);
 
     t->entered = 0;
-    if (__builtin_expect(next, 0) && (t->fetch_at || next == LINE_ENTRY)) {
-        t->decoded -= (int64_t)(width - t->fetch_at) * X86_PARTS;
+    if (next && (t->fetch_at || next == LINE_ENTRY)) {
+        t->decoded -= (int64_t)(t->cpu->x->config.fetch_uops - t->fetch_at) * X86_PARTS;
         t->fetch_at = 0;
     }
-    t->fetch_at +=
-        uops + (!uops && next); /* the line is fetched for a branch, though that is one with what is before it */
-    if (t->fetch_at < width)
+    return !op->uops && next; /* the line is fetched for a branch, though that is one with what is before it */
+}
+
+/** The micro-ops of an instruction are fetched; a cycle of fetch is of one line. */
+static inline void fetch_on(struct x86_thread *t, const struct x86_op *op)
+{
+    const struct x86_config *config = &t->cpu->x->config;
+    const uint32_t width = config->fetch_uops, more = op->lines | t->entered ? fetch_line(t, op) : 0,
+                   at = t->fetch_at + op->uops + more;
+
+    t->fetch_at = at;
+    if (at < width)
         return;
-    t->fetch_at = t->fetch_at < 2 * width ? t->fetch_at - width : t->fetch_at % width;
+    t->fetch_at = at < 2 * width ? at - width : at % width;
     t->ahead += t->ahead < config->predict_ahead_cycles;
 }
 
@@ -97,7 +105,8 @@ static inline void fetch_on(struct x86_thread *t, const struct x86_op *op, uint3
  * and begins anew when it was held up.  Returns: the first cycle from `at` on in which the instruction's are there;
  * they are taken
  */
-static inline uint64_t fetched(struct x86_thread *t, const struct x86_op *op, uint64_t at)
+static inline __attribute__((always_inline)) uint64_t fetched(struct x86_thread *t, const struct x86_op *op,
+    uint64_t at)
 {
     const uint32_t uops = op->uops;
     const struct x86_config *config = &t->cpu->x->config;
@@ -110,7 +119,7 @@ static inline uint64_t fetched(struct x86_thread *t, const struct x86_op *op, ui
 
     if (t->front.from > t->dispatch && t->front.from != t->queue_from)
         empty_front(t);
-    fetch_on(t, op, uops);
+    fetch_on(t, op);
     have = t->decoded + rate * (int64_t)(at - t->decoded_cycle);
     if (have >= most) { /* it waits, and the predictor goes on */
         have = most;

@@ -61,7 +61,8 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
     t->loads_limit = c->load_queue;
     t->stores_limit = c->store_queue;
     t->store = calloc(t->stores.mask + 1, sizeof *t->store);
-    t->granules = calloc(X86_GRANULES, sizeof *t->granules);
+    t->granule_mask = (uint64_t)X86_STORE_GRANULES * (t->stores.mask + 1) - 1;
+    t->granules = calloc(t->granule_mask + 1, sizeof *t->granules);
     t->pairs = calloc(X86_PAIRS, sizeof *t->pairs);
     t->newest = calloc(X86_PAIRS, sizeof *t->newest);
     return !t->store || !t->granules || !t->pairs || !t->newest || peet_sim_branch_init(&t->predictor, &branch) ? -1

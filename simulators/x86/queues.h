@@ -139,7 +139,7 @@ static inline struct x86_store *x86_store_find(struct x86_thread *t, uint64_t ad
         uint64_t at = t->buckets[number * 0x9e3779b97f4a7c15u >> 54];
 
         while (at > before) {
-            const struct x86_granule *g = &t->granules[at % X86_GRANULES];
+            const struct x86_granule *g = &t->granules[at & t->granule_mask];
 
             if (g->store <= youngest)
                 break;
@@ -187,7 +187,7 @@ static inline void x86_store_enter(struct x86_thread *t, uint64_t pc, uint64_t a
     for (uint64_t g = address / 8; g <= last; g++) {
         uint64_t at = ++t->granule_count, *bucket = &t->buckets[g * 0x9e3779b97f4a7c15u >> 54];
 
-        t->granules[at % X86_GRANULES] = (struct x86_granule){g, number, *bucket};
+        t->granules[at & t->granule_mask] = (struct x86_granule){g, number, *bucket};
         *bucket = at;
     }
 }
