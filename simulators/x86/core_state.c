@@ -15,8 +15,8 @@ struct head {
     uint64_t recent;
     int32_t frontier;
     uint32_t retired, slots, base, barrier, last_issue, loads_done, stores_written, writes;
-    uint16_t window, loads, stores, units; /* entries */
-    uint16_t buffers[X86_BUFFERS];
+    uint16_t window, loads, stores, units;               /* entries */
+    uint16_t buffers[X86_BUFFERS], drained[X86_BUFFERS]; /* drained: so far ahead, as bind_later() does */
     uint32_t store_category;
     int32_t decoded; /* after that cycle */
     uint32_t starved;
@@ -137,6 +137,9 @@ uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]
         struct x86_buffer *buffer = &c->buffers[b];
 
         x86_buffer_drain(buffer, now);
+        if (buffer->drained > now + UINT16_MAX)
+            return 0;
+        head->drained[b] = (uint16_t)(buffer->drained - now);
         for (uint64_t at = now + 1; at < u->horizon;) {
             uint64_t bits = buffer->some[at % X86_BUFFER_CYCLES / 64] >> at % 64;
 
@@ -214,7 +217,7 @@ void x86_state_read(struct x86_thread *t, const uint64_t *state)
     for (unsigned b = 0; b < c->x->nbuffers; b++) {
         struct x86_buffer *buffer = &c->buffers[b];
 
-        empty(buffer, now);
+        empty(buffer, now + head->drained[b]);
         for (unsigned i = 0; i < head->buffers[b]; i++, in += 2) {
             uint64_t at = now + in[0];
 

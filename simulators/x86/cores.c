@@ -14,6 +14,8 @@ static int queue_init(struct x86_queue *q, uint32_t size, uint32_t more)
         room *= 2;
     q->left = calloc(room, sizeof *q->left);
     q->mask = room - 1;
+    q->n =
+        room; /* so many were left before time began: core_state.c puts entries there, however many have been entered since */
     q->size = size;
     return q->left ? 0 : -1;
 }
