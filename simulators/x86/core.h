@@ -25,7 +25,6 @@
 /** The front end gives micro-ops in parts: as many as can be divided among 1 to 8 threads. */
 enum { X86_PARTS = 840, X86_TAKEN_MOST = 7 };
 
-/* of more stores than a queue has, 64 bytes each */
 enum {
     X86_REGISTERS = 64,
     X86_BUFFERS = 12,

@@ -59,7 +59,7 @@ plain_stats() {
     grep -v -E '"(replay|blocks_repeated|blocks_learnt|blocks_not_tried|states|states_bytes|times_forgotten|output|[a-z_]*seconds[a-z_]*|[a-z_]*per_second)"|^ *},?$' out/stats.json
 }
 for options in "-n 1" "-n 2 --policy rr --quantum 500 --switch 20"; do
-    for settings in preset=skylake preset=zen4,l1d_bytes=8KiB preset=small memory=flat,branch=gshare preset=goldencove,core=inorder; do
+    for settings in preset=skylake preset=zen4,l1d_bytes=8KiB preset=zen4,scheduler_scale_percent=20 preset=small memory=flat,branch=gshare preset=goldencove,core=inorder; do
         run "$settings,replay=on" ./mixed
         plain_stats >on.stats
         cp out/x86-stacks.csv on.csv
