@@ -14,8 +14,6 @@ static int queue_init(struct x86_queue *q, uint32_t size, uint32_t more)
         room *= 2;
     q->left = calloc(room, sizeof *q->left);
     q->mask = room - 1;
-    q->n =
-        room; /* so many were left before time began: core_state.c puts entries there, however many have been entered since */
     q->size = size;
     return q->left ? 0 : -1;
 }
@@ -57,6 +55,9 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
     if (queue_init(&t->window, c->window_uops, 1024) || queue_init(&t->loads, c->load_queue, 64) ||
         queue_init(&t->stores, c->store_queue, 64))
         return -1;
+    /* as many as were left before time began: core_state.c puts entries there, however few have been entered since */
+    t->loads.n = t->loads.mask + 1;
+    t->stores.n = t->stores.mask + 1;
     t->fetch_parts = c->fetch_uops * X86_PARTS;
     t->decoded_cycle = UINT64_MAX; /* the one before the first */
     t->window_limit = c->window_uops;
