@@ -6,6 +6,7 @@
  * so).  Nothing of this happens in a plain run, or before peet_domains_begin().  What is in the views: domain_pages.c.
  */
 #include "views/domain_internal.h"
+#include "arch/x86_64/gs.h"
 #include "heap/heap.h"
 
 #include <errno.h>
@@ -581,6 +582,18 @@ static int place_views(unsigned n)
     return 0;
 }
 
+/* Can gs have each view's offset?  The system call that stands in for wrgsbase refuses those that are below 0, and what is
+ * near the end of the address space has no others. */
+static int reachable(unsigned n)
+{
+    int ok = 1;
+    for (unsigned d = 1; d < n && !peet__fsgsbase; d++)
+        ok &= !failed(peet__raw_syscall(SYS_arch_prctl, ARCH_SET_GS, peet__domains.offset[d], 0, 0, 0, 0));
+    if (!peet__fsgsbase)
+        peet__set_gs(0);
+    return ok;
+}
+
 /* Are these addresses of an object whose references go to views?  Then its data are shared. */
 struct object_question {
     uint64_t address;
@@ -731,6 +744,12 @@ PUBLIC int peet_domains_begin(unsigned n, unsigned flags, const char **out_why)
         *out_why = "the kernel gives no memory file (memfd_create)";
     if (v->fd < 0 || place_views(n) != 0)
         return PEET_ENOMEM;
+    if (!reachable(n)) {
+        *out_why =
+            "views of memory need the instructions FSGSBASE, which this computer's kernel does not let programs use "
+            "(Linux 5.9 and later do, where the processor or the virtual machine has them)";
+        return PEET_EUNSUPPORTED;
+    }
     v->count = n;
     struct mappings now = read_mappings();
     for (unsigned i = 0; i < now.n; i++)

@@ -75,7 +75,7 @@ static const char *take_text(struct reading *r)
 
     if (!n && !r->err)
         r->err = PEET_EFORMAT;
-    if ((text = own(r, n, 1)) == NULL)
+    if (!(text = own(r, n, 1)))
         return "";
     memcpy(text, r->at, n);
     r->at += n;

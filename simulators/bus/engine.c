@@ -110,14 +110,14 @@ struct outcome {
     int shared;
 };
 
-/* One transaction by @c on @line; @f: its own frame of the line or NULL; @settled: what its holders wrote is told. */
+/* One transaction by @c on @line; @f: its own frame of the line or NULL; @booked: what its holders wrote is told. */
 ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f,
-    uint64_t line, enum bus_op op, uint64_t sectors, unsigned bytes, uint64_t time, int settled, enum known known)
+    uint64_t line, enum bus_op op, uint64_t sectors, unsigned bytes, uint64_t time, int booked, enum known known)
 {
     struct frame *supplier = NULL, *next;
     struct outcome out = {time, 0};
     int fill = op == OP_READ || op == OP_READX;
-    if (CLASSIFIED(b) && !settled && record->invalidations)
+    if (CLASSIFIED(b) && !booked && record->invalidations)
         peet__bus_classify_settle(b, record);
     for (struct frame *h = peet__bus_copies(b, record); h; h = next) {
         next = peet__bus_next_copy(b, h);
@@ -277,7 +277,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
 {
     struct line_record *const record = records.line;
     uint32_t *word = records.word;
-    int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0, settled = 0;
+    int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0, booked = 0;
     struct frame *f, *victim = NULL;
     uint64_t begin = time, left = 0; /* the stamp of the line that makes room */
     if (known != KNOWN_RECENT && known != KNOWN_TOLD) {
@@ -298,7 +298,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
             c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
         else if (CLASSIFIED(b))
             peet__bus_classify_miss(b, c, record, word, sectors);
-        settled = 1;
+        booked = 1;
     } else if (b->protocol->processor[f->state][write].op != OP_NONE) {
         c->stats.upgrades++;
     }
@@ -326,7 +326,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, struct records recor
         }
         if (CHECKED(b) && (row->op == OP_WRITE || row->op == OP_UPDATE))
             peet__bus_check_write(b, f, line, sectors);
-        struct outcome out = transact(b, c, record, f, line, row->op, sectors, bytes, time, settled, known);
+        struct outcome out = transact(b, c, record, f, line, row->op, sectors, bytes, time, booked, known);
         time = out.time;
         if (fresh) {
             peet__bus_link(b, record, f);

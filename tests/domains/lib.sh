@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the cases of this area: programs run with the host that has views of memory and nothing else.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+needs_views
 
 # viewed VIEWS VIEW COMMAND...: the contexts' references go to this one of so many views
 viewed() {
