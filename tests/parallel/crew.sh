@@ -79,9 +79,11 @@ compare() {
     done
     # shellcheck disable=SC2086
     for run in away here checked; do
-        local with=("${follow[@]}" --follow numa,cache=4KiB --follow bus,arbitration=rr --follow ideal) where=()
+        local with=("${follow[@]}") where=()
         [ $run != here ] || where=(taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')")
-        [ $run != checked ] || with=("${checked[@]}" --follow bus)
+        [ $run != checked ] || with=("${checked[@]}")
+        # the same modules in all: where the kernel puts a library that the program loads depends on what is there
+        with+=(--follow numa,cache=4KiB --follow bus,arbitration=rr --follow ideal)
         must ${where[@]+"${where[@]}"} "$peet" run -q --cores 4 --machine bus,cache=16KiB "$@" "${with[@]}" -d $run -- ./$program >out.$run
     done
     same out.away out.here "output of $program"
