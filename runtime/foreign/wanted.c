@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions of the libraries that are there from the start code of peetcc's, or the runtime, may call: those that they import by
- * name, and those whose address stands in some object's data, such as virtual functions, or is taken by some library's code, which may
- * hand it on.  Only these get a jump to their
- * translation; the others are called by foreign code alone, which is translated.  A page that is written to is a page that the process has to itself, so
- * that jumps at all functions would take most of the time to begin.  Whoever asks for addresses by name may call
- * anything: then all functions are wanted, as they are of a program that is not peetcc's, of an image in which some functions are
- * peetcc's, and of what is loaded later.
+ * Which functions of the libraries that are there from the start may code of peetcc's, or the runtime, call?  Those that they
+ * import by name, those whose address stands in some object's data, such as virtual functions, and those whose address some
+ * library's code takes, which may hand it on.  Only these get a jump to their translation; the others are called by foreign
+ * code alone, which is translated.  A page that is written to becomes the process's own, so jumps at all functions would take
+ * most of the time to begin.  Code that asks for addresses by name may call anything: then all functions are wanted.  So they
+ * are of a program that is not peetcc's, of an image in which some functions are peetcc's, and of what is loaded later.
  */
 #include "foreign/translate.h"
 

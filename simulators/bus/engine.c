@@ -219,7 +219,8 @@ void peet__bus_no_memory(struct bus *b)
 }
 
 /* Whether it matters from now on who writes which sectors of the line: as long as somebody has lost it.  A frame that may
- * not be written yet comes here again when it may.  Those that are not asked here may go on noting what nobody wants to know; their next write brings them here. */
+ * not be written yet comes here again when it may.  Those that are not asked here may go on noting what nobody wants to
+ * know; their next write brings them here. */
 static void note(struct bus *b, const struct cache *c, const struct line_record *record, struct frame *f, uint64_t line)
 {
     if (record->invalidations) {
