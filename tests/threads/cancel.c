@@ -383,13 +383,14 @@ CASE(cancel_in_nanosleep)
     cancels(in_sleep, "z");
 }
 
+static sem_t joins;
 static void *in_join(void *arg)
 {
     pthread_t t = start(in_sem_wait, NULL);
     *(pthread_t *)arg = t;
     wait_begun();
     pthread_cleanup_push(mark, "j");
-    sem_post(&begun);
+    sem_post(&joins);
     pthread_join(t, NULL);
     pthread_cleanup_pop(0);
     return NULL;
@@ -399,7 +400,10 @@ CASE(cancel_in_join)
 {
     pthread_t inner = 0;
     prepare();
+    OK(sem_init(&joins, 0, 0));
     pthread_t t = start(in_join, &inner);
+    /* not by time alone: real threads on a busy machine may be later than any pause */
+    OK(sem_wait(&joins));
     pause_ms(5);
     OK(pthread_cancel(t));
     CHECK(finish(t) == PTHREAD_CANCELED);
