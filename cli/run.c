@@ -147,6 +147,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
             : expected_instructions(folder->earlier, &options->config),
         .quiet = options->quiet,
         .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD,
+        .libraries_low = options->config.consistency.module || options->config.explore,
         .is_foreign = is_foreign,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
     };

@@ -243,7 +243,8 @@ static void become_subject(struct session *s, const sigset_t *mask, pid_t parent
     const int passed[] = {s->environ_fd, s->report[1], s->progress.fd, s->spill_fd};
     for (size_t i = 0; ready && i < sizeof(passed) / sizeof(passed[0]); i++)
         ready = fcntl(passed[i], F_SETFD, 0) == 0;
-    ready = ready && personality(ADDR_NO_RANDOMIZE) != -1 && set_stack_limit() == 0;
+    unsigned long layout = ADDR_NO_RANDOMIZE | (s->subject->libraries_low ? ADDR_COMPAT_LAYOUT : 0);
+    ready = ready && personality(layout) != -1 && set_stack_limit() == 0;
     ready = ready && sigprocmask(SIG_SETMASK, mask, NULL) == 0;
     if (ready)
         execve(s->subject->path, s->subject->argv, s->envp);

@@ -19,6 +19,7 @@ struct peet_cli_subject {
     uint64_t stack_bytes;    /* of the main thread */
     int quiet;               /* the host says nothing but what is wrong */
     int pin_variants;        /* the C library's choice of memcpy() and its like does not go by this processor */
+    int libraries_low;       /* they lie below the program, so that views of memory have room above both */
     int is_foreign;          /* it does not load the runtime by itself */
     int show_progress;
     uint64_t expected_instructions; /* for the progress line; 0: not known */

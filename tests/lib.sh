@@ -25,16 +25,6 @@ skip() {
     exit 77
 }
 
-# Do the kernel and the computer let programs use FSGSBASE?  Views of memory need it.
-views_possible() {
-    local hwcap2
-    hwcap2=$(LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_HWCAP2: *//p')
-    [ $((${hwcap2:-0} & 2)) != 0 ]
-}
-needs_views() {
-    views_possible || skip "views of memory need FSGSBASE, which this computer's kernel does not let programs use"
-}
-
 # must COMMAND...: run it; it has to succeed
 must() {
     "$@" || fail "status $? of: $*"

@@ -6,7 +6,6 @@
  * so).  Nothing of this happens in a plain run, or before peet_domains_begin().  What is in the views: domain_pages.c.
  */
 #include "views/domain_internal.h"
-#include "arch/x86_64/gs.h"
 #include "heap/heap.h"
 
 #include <errno.h>
@@ -459,27 +458,22 @@ static uint64_t obstacle(uint64_t lo, uint64_t hi)
 }
 
 /* The least offset from `from` on at which all windows are free. */
-static int find_offset(int64_t from, int64_t *out)
+static int find_offset(uint64_t from, int64_t *out)
 {
-    const int64_t step = 2l << 20;
+    const uint64_t step = 2ul << 20;
     uint64_t top = 0;
     for (unsigned i = 0; i < nwindows; i++)
         top = windows[i].hi > top ? windows[i].hi : top;
-    for (int64_t offset = from & -step; top + (uint64_t)offset <= CANONICAL_END || offset < 0;) {
-        uint64_t move = 0;
-        for (unsigned i = 0; i < nwindows && !move; i++) {
-            int64_t lo = (int64_t)windows[i].lo + offset;
-            move = lo < (int64_t)LOWEST ? (uint64_t)((int64_t)LOWEST - lo)
-                                        : obstacle((uint64_t)lo, (uint64_t)lo + windows[i].hi - windows[i].lo);
-        }
+    for (uint64_t offset = (from + step - 1) & -step; top + offset <= CANONICAL_END;) {
         /* a pointer to nothing must not lead anywhere */
-        if (!move && offset >= 0)
-            move = obstacle((uint64_t)offset, (uint64_t)offset + LOWEST);
+        uint64_t move = obstacle(offset, offset + LOWEST);
+        for (unsigned i = 0; i < nwindows && !move; i++)
+            move = obstacle(windows[i].lo + offset, windows[i].hi + offset);
         if (!move) {
-            *out = offset;
+            *out = (int64_t)offset;
             return 0;
         }
-        offset += (int64_t)((move + (uint64_t)step - 1) & -(uint64_t)step);
+        offset += (move + step - 1) & -step;
     }
     return -1;
 }
@@ -532,26 +526,21 @@ static void make_windows(uint64_t share)
 static int find_offsets(unsigned n)
 {
     struct mappings now = read_mappings();
-    int64_t from = INT64_MIN;
+    uint64_t from = 0;
     taken_room = now.n + (n + 1) * (WINDOWS_MAX + 1) + 16;
     taken = peet__domain_memory(taken_room * sizeof *taken);
     ntaken = 0;
     for (unsigned i = 0; i < now.n; i++)
         take(now.v[i].lo, now.v[i].hi);
     take(PEET__HEAP_TABLES, PEET__HEAP_TABLES + 16 * PEET__GIB); /* which come with the first block */
-    for (unsigned i = 0; i < nwindows; i++) {                    /* main memory's own room to grow */
+    for (unsigned i = 0; i < nwindows; i++)                      /* main memory's own room to grow */
         take(windows[i].lo, windows[i].hi);
-        from = from == INT64_MIN || (int64_t)LOWEST - (int64_t)windows[i].lo > from
-            ? (int64_t)LOWEST - (int64_t)windows[i].lo
-            : from;
-    }
     peet__domain_memory_free(now.v, 65536 * sizeof *now.v);
     int none = 0;
     for (unsigned d = 1; d < n && !none; d++) {
         none = find_offset(from, &peet__domains.offset[d]) != 0;
-        from = peet__domains.offset[d] + (2 << 20);
-        if (peet__domains.offset[d] >= 0)
-            take((uint64_t)peet__domains.offset[d], (uint64_t)peet__domains.offset[d] + LOWEST);
+        from = (uint64_t)peet__domains.offset[d];
+        take(from, from + LOWEST);
         for (unsigned i = 0; i < nwindows; i++) {
             uint64_t lo = (uint64_t)peet__view(d, windows[i].lo);
             take(lo, lo + windows[i].hi - windows[i].lo);
@@ -580,18 +569,6 @@ static int place_views(unsigned n)
                 return -1;
         }
     return 0;
-}
-
-/* Can gs have each view's offset?  The system call that stands in for wrgsbase refuses those that are below 0, and what is
- * near the end of the address space has no others. */
-static int reachable(unsigned n)
-{
-    int ok = 1;
-    for (unsigned d = 1; d < n && !peet__fsgsbase; d++)
-        ok &= !failed(peet__raw_syscall(SYS_arch_prctl, ARCH_SET_GS, peet__domains.offset[d], 0, 0, 0, 0));
-    if (!peet__fsgsbase)
-        peet__set_gs(0);
-    return ok;
 }
 
 /* Are these addresses of an object whose references go to views?  Then its data are shared. */
@@ -738,18 +715,12 @@ PUBLIC int peet_domains_begin(unsigned n, unsigned flags, const char **out_why)
     v->all = n == PEET_DOMAINS_MAX ? ~1ul : ((1ul << n) - 1) & ~1ul;
     if (n == 1)
         return 0;
-    *out_why = "the address space has no room for so many views of memory";
+    *out_why = "the address space has no room above the program and its libraries for so many views of memory";
     v->fd = peet__domain_file();
     if (v->fd < 0)
         *out_why = "the kernel gives no memory file (memfd_create)";
     if (v->fd < 0 || place_views(n) != 0)
         return PEET_ENOMEM;
-    if (!reachable(n)) {
-        *out_why =
-            "views of memory need the instructions FSGSBASE, which this computer's kernel does not let programs use "
-            "(Linux 5.9 and later do, where the processor or the virtual machine has them)";
-        return PEET_EUNSUPPORTED;
-    }
     v->count = n;
     struct mappings now = read_mappings();
     for (unsigned i = 0; i < now.n; i++)

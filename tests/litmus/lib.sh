@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the cases: compiling litmus tests, and the outcomes of an exploration.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-[[ " $* " == *" plain "* ]] || needs_views
 litmus=$PEET_PREFIX/tests/litmus-tool
 table=$here/table.txt
 
