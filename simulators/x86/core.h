@@ -331,6 +331,7 @@ struct x86 {
     uint32_t nqueues;
     uint64_t queued_units;           /* of all of them */
     uint8_t scheduler_of[X86_UNITS]; /* of each of those: its buffer */
+    struct x86_fitting *fitting;     /* corrections of the preset by opcode */
     struct x86_schedulers *schedulers;
     uint32_t nschedulers, schedulers_room;
     const char *unit_names[X86_UNITS];

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 enum { RSP = 4 };
 
@@ -135,8 +136,22 @@ int x86_digest_processor(struct x86 *x)
     return 0;
 }
 
+/* The correction for an opcode, the last one that fits, by the parts of an address that lea computes; or NULL. */
+struct x86_fitting {
+    UT_hash_handle hh;
+    const struct x86_correction *of_parts[4];
+    char name[];
+};
+
 void x86_digest_fini(struct x86 *x)
 {
+    struct x86_fitting *f, *next;
+
+    HASH_ITER(hh, x->fitting, f, next)
+    {
+        HASH_DEL(x->fitting, f);
+        free(f);
+    }
     for (uint32_t i = 0; i < x->ncodes; i++) {
         free(x->codes[i].ops);
         free(x->codes[i].refs);
@@ -495,19 +510,39 @@ static int address_parts(const struct peet_insn *insn)
                                              : 0;
 }
 
+/** What corrections there are for an opcode, found when it first comes.  Returns: NULL after env->fail() */
+static const struct x86_fitting *fitting(struct x86 *x, const char *name)
+{
+    const size_t length = strlen(name);
+    struct x86_fitting *f;
+
+    HASH_FIND(hh, x->fitting, name, length, f);
+    if (f)
+        return f;
+    if (!(f = calloc(1, sizeof *f + length + 1))) {
+        x->env->fail(x->env, "x86: out of memory");
+        return NULL;
+    }
+    memcpy(f->name, name, length);
+    for (uint32_t i = 0; i < x->config.ncorrections; i++) {
+        const struct x86_correction *c = &x->config.corrections[i];
+
+        for (int parts = 0; fits(c->opcodes, name) && parts < 4; parts++)
+            if (c->parts < 0 || c->parts == parts)
+                f->of_parts[parts] = c;
+    }
+    HASH_ADD(hh, x->fitting, name, length, f);
+    return f;
+}
+
 /** What the preset says of an instruction instead of the model.  Returns: @cost, or a copy in @out */
-static const struct peet_cost *correct(const struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost,
+static const struct peet_cost *correct(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost,
     struct corrected *out)
 {
-    const struct x86_correction *c = NULL;
+    const struct x86_fitting *f = fitting(x, insn->opcode->name);
+    const struct x86_correction *c = f ? f->of_parts[address_parts(insn)] : NULL;
     int several = 0;
 
-    for (uint32_t i = x->config.ncorrections; i-- && !c;) {
-        const struct x86_correction *one = &x->config.corrections[i];
-
-        if (fits(one->opcodes, insn->opcode->name) && (one->parts < 0 || one->parts == address_parts(insn)))
-            c = one;
-    }
     if (!c || cost->nuses > X86_USES || cost->nwrites > sizeof out->writes / sizeof *out->writes)
         return cost;
     out->cost = *cost;
