@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What others read in the traces that we write, against our own counts of the same run: DynamoRIO's cache simulator (hits and misses of one core's
-# data cache, against bus) and ChampSim's reader (instructions, loads, stores, branches by kind, against `peet trace print`).
+# data cache, against bus) and ChampSim (instructions, loads, stores, branches by kind; what its reader takes for them against `peet trace print`, what
+# its processor executes against that and the observer `counts`).
 #
 #   bench/traces.sh [--dynamorio DIR] [--champsim DIR] [--prefix DIR] [PROGRAM...]
 #
-# The DIRs are source trees, DynamoRIO's without its submodules is enough; of ChampSim, config.sh must have been run. Needs libfmt, liblzma, zlib and bzip2 for
-# ChampSim. PEET's DIR is a build directory or an installation (default: build/ of this tree). Prints a table; status 1 if anything differs.
+# The DIRs are source trees, DynamoRIO's without its submodules is enough; of ChampSim, config.sh must have been run, nothing more (objects go to its
+# .csconfig/peet). Needs libfmt, liblzma, zlib and bzip2 for ChampSim. --prefix's DIR is a build directory or an installation (default: build/ of
+# this tree). Prints a table; what is not given is skipped and says so; status 1 if anything differs.
 . "$(dirname "$0")/lib.sh"
 dynamorio= champsim= selected=
 options "prefix dynamorio champsim" "$@"
@@ -14,7 +16,7 @@ options "prefix dynamorio champsim" "$@"
 begin
 cxx=${BENCH_CXX:-c++}
 geometries='32768,8,64 4096,4,64 16384,1,32 65536,16,128 2048,2,16'
-programs='fft:8 2|radix:20000 2|lu:48 16|cg:500 3 1|hash:2000 3|matmul:32 16 2|quicksort:5000 1|edit:200 1|lz:20000 1|chase:2000 2|text:1000 1|vm:500 1|queens:6'
+programs='fft:8 2|radix:20000 2|lu:48 16|cg:500 3 1|hash:2000 3|matmul:32 16 2|quicksort:5000 1|edit:200 1|lz:20000 1|chase:2000 2|text:1000 1|vm:500 1|queens:6|known:20000'
 known $(tr '|' '\n' <<<"$programs" | cut -d : -f 1)
 
 # drcachesim and champsim: small programs of ours that call theirs
@@ -27,9 +29,21 @@ if [ -n "$dynamorio" ]; then
     "$cxx" $flags "$here/tools/drcachesim.cpp" $sources -o "$work/drcachesim" -pthread || exit 2
 fi
 if [ -n "$champsim" ]; then
-    [ -r "$champsim/src/tracereader.cc" ] || { echo "traces.sh: no ChampSim in $champsim" >&2; exit 2; }
-    "$cxx" -std=c++17 -O2 -w -I"$champsim/inc" -I"$champsim/.csconfig" "$here/tools/champsim.cpp" "$champsim/src/tracereader.cc" -o "$work/champsim" -lfmt -llzma -lz -lbz2 || exit 2
+    [ -r "$champsim/.csconfig/core_inst.inc" ] || { echo "traces.sh: no ChampSim in $champsim, or its config.sh has not been run" >&2; exit 2; }
+    champsim=$(cd "$champsim" && pwd)
+    configuration=$(sed -n 's/.*generated_environment<\(0x[0-9a-f]*\)> final.*/\1/p' "$champsim/.csconfig/core_inst.inc")
+    flags="-std=c++17 -O2 -w -DCHAMPSIM_BUILD=$configuration -I$champsim/inc -I$champsim/.csconfig"
+    mkdir -p "$champsim/.csconfig/peet" && cd "$champsim/.csconfig/peet" || exit 2
+    for source in "$champsim"/src/*.cc "$champsim"/{branch/hashed_perceptron,btb/basic_btb,prefetcher/no,replacement/lru}/*.cc; do
+        case $source in */main.cc | */*_printer.cc) continue ;; esac
+        object=$(basename "$source" .cc).o
+        [ "$object" -nt "$source" ] && [ "$object" -nt ../core_inst.inc ] || echo "$source"
+    done | xargs -r -P 2 -n 3 "$cxx" $flags -c || exit 2
+    "$cxx" $flags "$here/tools/champsim.cpp" ./*.o -o "$work/champsim" -lfmt -llzma -lz -lbz2 || exit 2
+    cd "$OLDPWD" || exit 2
 fi
+[ -n "$dynamorio" ] || echo "drcachesim: skipped, no --dynamorio"
+[ -n "$champsim" ] || echo "ChampSim: skipped, no --champsim"
 
 differ=0
 # row PROGRAM WHAT OURS THEIRS
@@ -42,8 +56,10 @@ row() {
 printf '%-10s %12s %12s %17s %17s\n' program instructions references drcachesim champsim
 while IFS=: read -r name args; do
     [ -z "$selected" ] || case $selected in *" $name "*) ;; *) continue ;; esac
-    "$prefix/bin/peetcc" -O2 -o "$work/$name" "$here/programs/$name.c" -lm || exit 1
-    "$prefix/bin/peet" run -q -m ideal --ranges off --observe trace -d "$work/run" -- "$work/$name" $args >/dev/null || exit 1
+    source=$here/programs/$name.c
+    [ "$name" != known ] || source=$here/tools/known.c
+    "$prefix/bin/peetcc" -O2 -o "$work/$name" "$source" -lm || exit 1
+    "$prefix/bin/peet" run -q -m ideal --ranges off --observe trace --observe counts,convention=plain -d "$work/run" -- "$work/$name" $args >/dev/null || exit 1
     compared=0
     if [ -n "$dynamorio" ]; then
         "$prefix/bin/peet" trace convert --to drmemtrace "$work/run" "$work/drmemtrace" || exit 1
@@ -62,7 +78,9 @@ while IFS=: read -r name args; do
     cells=$compared compared=0
     if [ -n "$champsim" ]; then
         "$prefix/bin/peet" trace convert --to champsim "$work/run" "$work/champsim.d" || exit 1
-        read -r -a theirs <<<"$("$work/champsim" "$work/champsim.d/context.0.champsimtrace")"
+        "$work/champsim" "$work/champsim.d/context.0.champsimtrace" >"$work/theirs" || { tail -n 3 "$work/theirs"; exit 1; }
+        read -r -a theirs <<<"$(sed -n 's/^reader //p' "$work/theirs")"
+        read -r -a model <<<"$(sed -n 's/^model //p' "$work/theirs")"
         read -r -a ours <<<"$("$prefix/bin/peet" trace print --limit 1000000000 "$work/run" | awk '
             $1 ~ /^[0-9]+$/ { # ChampSim reads one record ahead for targets and never gives the last one: nor do we
                 insns += held; loads += l; stores += s; taken += t; if (kind) kinds[kind]++
@@ -73,12 +91,33 @@ while IFS=: read -r name args; do
                     else if ($i ~ /^(jump|indirect-jump|branch|call|indirect-call|return)$/) kind = $i
             }
             END { print insns + 0, loads + 0, stores + 0, kinds["jump"] + 0, kinds["indirect-jump"] + 0, kinds["branch"] + 0, taken + 0,
-                  kinds["call"] + 0, kinds["indirect-call"] + 0, kinds["return"] + 0, 0 }')"
+                  kinds["call"] + 0, kinds["indirect-call"] + 0, kinds["return"] + 0, 0, held, l, s }')"
         i=0
         for what in instructions loads stores jumps "indirect jumps" "conditional branches" "taken ones" calls "indirect calls" returns others; do
             row "$name" "$what" "${ours[i]}" "${theirs[i]}"
             i=$((i + 1))
         done
+        # its processor: all but the taken ones
+        wanted=("${ours[0]}" "${ours[2]}" "${ours[1]}" "${ours[@]:3:3}" "${ours[@]:7:4}")
+        simulated=("${model[@]:0:2}" "${model[@]:3}")
+        i=0
+        for what in instructions stores loads jumps "indirect jumps" "conditional branches" calls "indirect calls" returns others; do
+            row "$name" "$what executed" "${wanted[i]}" "${simulated[i]}"
+            i=$((i + 1))
+        done
+        # the observer's totals, which have the last record
+        read -r -a counted <<<"$(python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["counts"]; print(c["instructions"], c["writes"], c["reads"])' "$work/run/stats.json")"
+        row "$name" "instructions counted" "${counted[0]}" $((model[0] + ours[11]))
+        row "$name" "writes counted" "${counted[1]}" $((model[1] + ours[13]))
+        row "$name" "reads counted" "${counted[2]}" $((model[3] + ours[12]))
+        if [ "$name" = known ]; then # what the program says of itself
+            i=3
+            for what in calls "indirect calls" returns; do
+                row "$name" "$what, known" "$((args * (i < 5 ? 1 : 2)))" "${simulated[i + 3]}"
+                i=$((i + 1))
+            done
+            row "$name" "conditional branches, known" "$args" "${simulated[5]}"
+        fi
         rm -rf "$work/champsim.d"
     fi
     read -r insns refs <<<"$(awk '/"totals"/ { on = 1 } on && /"instructions":/ { i = $2 + 0 } on && /"reads":/ { r = $2 + 0 } on && /"writes":/ { print i, r + $2; exit }' "$work/run/stats.json")"
