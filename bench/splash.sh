@@ -3,15 +3,17 @@
 # Programs of SPLASH-3 out of a full system against peet's own record of the same sources (docs/TRACES.md): fft, lu (both), radix at once in one
 # system, fmm, ocean (both) in another, four threads each; how many instructions, calls and returns are the same.
 #
-#   bench/splash.sh [--prefix DIR] [--kernel FILE] [--into DIR] [--only NAMES] SPLASH
+#   bench/splash.sh [--prefix DIR] [--kernel FILE] [--into DIR] [--only NAMES] [--alone yes] [--ordered yes] SPLASH
 #
 # SPLASH is the folder of SPLASH-3 (https://github.com/SakalisC/Splash-3).  DIR of --prefix is a build directory or an installation (default: build/ of
 # this tree).  --into: where programs, traces and comparisons stay (default: a folder that is removed).  --only "fft radix": these alone.
+# --alone yes: each in a system of its own.  --ordered yes: threads draw their numbers, by which they share the work, one after the other in the order of
+# their creation, main() first; as the sources are, who comes first draws first.
 # Needs m4; for the systems qemu-system-x86_64 and cpio, and a kernel as peet-qemu has it.  Without QEMU the programs are made and
 # recorded, and the script ends there.
 . "$(dirname "$0")/lib.sh"
-into= kernel= only= selected=
-options "prefix into kernel only" "$@"
+into= kernel= only= alone= ordered= selected=
+options "prefix into kernel only alone ordered" "$@"
 read -r splash <<<"$selected"
 [ -n "$splash" ] && [ -d "$splash/codes" ] || usage
 splash=$(cd "$splash" && pwd)
@@ -26,12 +28,24 @@ cat >"$into/mark.h" <<'END'
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
-__attribute__((weak)) _Thread_local int splash_marked;
-__attribute__((weak)) _Atomic unsigned splash_threads;
+__attribute__((weak)) _Thread_local unsigned splash_number; /* the thread's, from 1; 0: not marked */
+__attribute__((weak)) _Atomic unsigned splash_threads, splash_drawn;
+#ifdef SPLASH_ORDERED
+__attribute__((weak, noinline)) void splash_turn(void)
+{
+    while (splash_drawn + 1 != splash_number)
+        usleep(100);
+}
+#define SPLASH_DRAW splash_turn();
+#define SPLASH_DRAWN splash_drawn = splash_number;
+#else
+#define SPLASH_DRAW
+#define SPLASH_DRAWN
+#endif
 #define SPLASH_MARK \
-    if (!splash_marked) { \
-        splash_marked = 1; \
-        peet_marker(SPLASH_PROGRAM * 256 + splash_threads++); \
+    if (!splash_number) { \
+        splash_number = ++splash_threads; \
+        peet_marker(SPLASH_PROGRAM * 256 + splash_number - 1); \
     }
 #ifdef SPLASH_INPUT /* in the system there is nobody to type it */
 static inline void splash_input(void)
@@ -69,14 +83,16 @@ prepare() {
     [ "$name" != fmm ] || input=(-DSPLASH_INPUT="\"$(sed 's/$/\\n/' "$from/inputs/input.4.256" | tr -d '\n')\"")
     for file in "$to"/*.in; do
         awk -v threads="$function" '
+            drawing == 1 && /(^| )LOCK *\(/ { print "SPLASH_DRAW"; drawing = 2 }
             { print }
+            drawing && /UNLOCK *\(/ { print "SPLASH_DRAWN"; drawing = 0 }
             $0 ~ "^(int +|void +)?(main|" threads ") *\\(" && !/;/ { inside = /main/ ? "main" : "thread" }
-            /^{/ && inside { print inside == "main" ? "splash_input(); SPLASH_MARK" : "SPLASH_MARK"; inside = "" }' "$file" |
+            /^{/ && inside { print inside == "main" ? "splash_input(); SPLASH_MARK" : "SPLASH_MARK"; drawing = inside == "thread"; inside = "" }' "$file" |
             m4 -Ulen -Uindex "$splash/codes/pthread_macros/pthread.m4.stougie" - >"${file%.in}" || return 1
     done
-    [ "$(cat "$to"/*.c | grep -c '^SPLASH_MARK\|^splash_input(); SPLASH_MARK')" = 2 ] || { echo "splash.sh: $name: the marker has not two places" >&2; return 1; }
+    [ "$(cat "$to"/*.c | grep -c '^SPLASH_MARK\|^splash_input(); SPLASH_MARK\|^SPLASH_DRAW')" = 4 ] || { echo "splash.sh: $name: the marker and the drawing have not four places" >&2; return 1; }
     local flags=(-O2 -pthread -std=c11 -D_XOPEN_SOURCE=500 -D_POSIX_C_SOURCE=200112 -fno-strict-aliasing -w -I"$here/../schema/include" -include "$into/mark.h"
-        -DSPLASH_PROGRAM="$number" "${input[@]}")
+        -DSPLASH_PROGRAM="$number" ${ordered:+-DSPLASH_ORDERED} "${input[@]}")
     "$CC" "${flags[@]}" -fPIE -static -o "$to/system" "$to"/*.c -lm && "$prefix/bin/peetcc" "${flags[@]}" -o "$to/recorded" "$to"/*.c -lm
 }
 
@@ -87,7 +103,8 @@ share() {
 
 options=()
 [ -z "$kernel" ] || options=(--kernel "$kernel")
-for system in 1 2; do
+[ -z "$alone" ] || systems='1 2 3 4 5 6 7'
+for system in ${systems:-1 2}; do
     names=() programs=() number=0
     while IFS='|' read -r in name folder function arguments; do
         [ "$in" = $system ] && [[ -z $only || " $only " == *" $name "* ]] || continue
@@ -100,7 +117,7 @@ for system in 1 2; do
         names+=("$name")
         [ ${#programs[@]} -eq 0 ] || programs+=(--and)
         programs+=("$into/$name/system" "${words[@]}")
-    done < <(list)
+    done < <(list | awk -F '|' -v OFS='|' -v alone="$alone" 'alone { $1 = NR } { print }')
     [ ${#names[@]} -gt 0 ] || continue
     if ! command -v qemu-system-x86_64 >/dev/null; then
         echo "splash.sh: no qemu-system-x86_64: made and recorded: ${names[*]}"
