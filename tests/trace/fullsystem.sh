@@ -27,7 +27,7 @@ for p in 1 2 3; do
     must "$peetcc" -O2 -DPROGRAM=$p -I"$PEET_PREFIX/include" -pthread "$here/marked.c" -o recorded$p
     must "$peet" run -q -m ideal -n 4 -o trace -d own$p -- ./recorded$p
 done
-must "$qemu" --kernel "$kernel" --cpus 2 --limit 270 -d system ./plain1 --and ./plain2 --and ./plain3
+must "$qemu" --kernel "$kernel" --cpus 2 --limit 800 -d system ./plain1 --and ./plain2 --and ./plain3
 for p in 1 2 3; do
     must "$peet" trace check system/$p
     must "$peet" compare --functions step --effort 0 --json system/$p own$p >$p.json
