@@ -36,7 +36,7 @@ _peet_value()
     --granularity | -g) _peet_offer "sync block ref" ;;
     --lock-model) _peet_offer "none tas ttas ticket mcs" ;;
     --ranges) _peet_offer "on off" ;;
-    --foreign) _peet_offer "record ranges off" ;;
+    --foreign) _peet_offer "record ranges off auto" ;;
     --roi) _peet_offer "all only" ;;
     --consistency-sync) _peet_offer "ref sync" ;;
     --explore) _peet_offer "all" ;;

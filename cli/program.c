@@ -87,7 +87,7 @@ static int check_foreign(const char *path, const struct peet_config *config, int
 {
     Elf64_Ehdr file;
     struct stat status;
-    if (!out_foreign || config->foreign != PEET_CONFIG_FOREIGN_RECORD)
+    if (!out_foreign || (config->foreign != PEET_CONFIG_FOREIGN_RECORD && config->foreign != PEET_CONFIG_FOREIGN_AUTO))
         return peet_error_set(error, PEET_EINVALID,
             "%s was not built by peetcc: it carries no schema; compile and link it with peetcc or peetcc++%s", path,
             out_foreign ? ", or have it recorded as it is with --foreign=record" : "");

@@ -146,7 +146,8 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
             ? options->expected_instructions
             : expected_instructions(folder->earlier, &options->config),
         .quiet = options->quiet,
-        .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD,
+        .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD ||
+            (options->config.foreign == PEET_CONFIG_FOREIGN_AUTO && !peet_config_not_recorded(&options->config)),
         .libraries_low = options->config.consistency.module || options->config.explore,
         .is_foreign = is_foreign,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
@@ -188,6 +189,8 @@ int peet_cli_run(int argc, char **argv)
                                   : peet_cli_program_find(options.config.program, &program, &error);
     if (!err && !options.config.from)
         err = peet_cli_program_check(program, &options.config, &is_foreign, &error);
+    if (!err && is_foreign) /* there is nothing else to see of it */
+        options.config.foreign = PEET_CONFIG_FOREIGN_RECORD;
     if (!err)
         err = peet_cli_folder_open(options.config.output, &folder, &error);
     if (err) {

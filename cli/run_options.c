@@ -77,8 +77,8 @@ static const struct argp_option options[] = {
         "Cycles per second of the program's clocks: 2G, 800M; default: the machine's own, else 1G", 2},
     {"stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2},
     {"ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2},
-    {"foreign", KEY_FOREIGN, "record|ranges|off", 0,
-        "Code that peetcc has not compiled: recorded, seen by the references of known functions (default), or not seen",
+    {"foreign", KEY_FOREIGN, "record|ranges|off|auto", 0,
+        "Code that peetcc has not compiled: recorded, seen by the references of known functions (default), not seen, or recorded where that can be had, else by references",
         2},
     {"roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2},
     {"consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,
@@ -281,19 +281,16 @@ const struct argp *peet_cli_run_skipped(void)
     return &skipped;
 }
 
-/* What nobody has said, the environment may say.  Where that cannot be done, foreign code's ranges are seen, and the user hears it. */
+/* What nobody has said, the environment may say; but only what is asked for by an option is refused where it cannot be had. */
 static int foreign_by_default(struct peet_config *config, struct peet_error *error)
 {
     const char *text = getenv("PEET_FOREIGN");
     if (!text || !*text || config->foreign_chosen || config->from)
         return 0;
     int err = peet_config_set_foreign(config, "PEET_FOREIGN", text, error);
-    if (err || config->foreign != PEET_CONFIG_FOREIGN_RECORD || (!config->consistency.module && !config->explore))
-        return err;
-    config->foreign = PEET_CONFIG_FOREIGN_RANGES;
-    fprintf(stderr, "peet: PEET_FOREIGN: libraries are seen by the ranges that they reference, not recorded: %s\n",
-        config->explore ? "executions are explored" : "the run has a model of consistency");
-    return 0;
+    if (!err && config->foreign == PEET_CONFIG_FOREIGN_RECORD)
+        config->foreign = PEET_CONFIG_FOREIGN_AUTO;
+    return err;
 }
 
 /* How long the run is, by the number or by the results of another one. */

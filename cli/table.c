@@ -235,7 +235,7 @@ void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int col
 }
 
 /* The program's own time in code without a schema, if that is worth a word: the results folder's unseen.json. */
-static void print_unseen(FILE *out, const char *folder)
+static void print_unseen(FILE *out, const json_t *stats, const char *folder)
 {
     char path[PATH_MAX];
     json_t *unseen = (size_t)snprintf(path, sizeof(path), "%s/unseen.json", folder) < sizeof(path)
@@ -243,7 +243,8 @@ static void print_unseen(FILE *out, const char *folder)
         : NULL,
            *one;
     const double share = json_number_value(json_object_get(unseen, "share"));
-    char object[40], symbol[80];
+    const char *why = json_string_value(json_object_get(stats, "not_recorded"));
+    char object[40], symbol[80], reason[240];
     size_t i;
 
     if (share > 0.01) {
@@ -257,6 +258,10 @@ static void print_unseen(FILE *out, const char *folder)
             fprintf(out, "    %-20s  %-40s %5.0f %%\n", object, symbol,
                 100 * json_number_value(json_object_get(one, "share")));
         }
+        if (why) {
+            peet_cli_text_clean(reason, sizeof(reason), why, 160);
+            fprintf(out, "    libraries are not recorded: %s\n", reason);
+        }
     }
     json_decref(unseen);
 }
@@ -265,7 +270,7 @@ void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const 
 {
     char clean[240];
     peet_cli_table_page(out, stats, seconds, peet_cli_terminal_columns(out));
-    print_unseen(out, folder);
+    print_unseen(out, stats, folder);
     const char *key;
     json_t *value;
     peet_cli_text_clean(clean, sizeof(clean), folder, COLUMNS - 22);

@@ -365,22 +365,32 @@ int peet_config_set_ranges(struct peet_config *config, const char *where, const 
     return 0;
 }
 
-static const char *const foreign_names[] = {"ranges", "off", "record"};
+static const char *const foreign_names[] = {"ranges", "off", "record", "auto"};
 
 int peet_config_set_foreign(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (!strcmp(text, foreign_names[i])) {
             config->foreign = i;
             config->foreign_chosen = 1;
             return 0;
         }
-    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of record|ranges|off", where, text);
+    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of record|ranges|off|auto", where, text);
 }
 
 const char *peet_config_foreign_text(int foreign)
 {
     return foreign_names[foreign];
+}
+
+const char *peet_config_not_recorded(const struct peet_config *config)
+{
+#ifdef PEET_SANITIZED
+    return "not in a build with AddressSanitizer";
+#endif
+    return config->consistency.module || config->explore
+        ? "not with a model of consistency, nor when executions are explored"
+        : NULL;
 }
 
 int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error)

@@ -39,7 +39,12 @@ struct peet_config_texts {
 
 /** Code that peetcc has not compiled: not seen, but for the references of known functions (--ranges says whether), or
  * recorded. */
-enum peet_foreign { PEET_CONFIG_FOREIGN_RANGES, PEET_CONFIG_FOREIGN_OFF, PEET_CONFIG_FOREIGN_RECORD };
+enum peet_foreign {
+    PEET_CONFIG_FOREIGN_RANGES,
+    PEET_CONFIG_FOREIGN_OFF,
+    PEET_CONFIG_FOREIGN_RECORD,
+    PEET_CONFIG_FOREIGN_AUTO /* recorded where that can be had, else ranges; a run settles which */
+};
 
 struct peet_config {
     char *program;
@@ -136,6 +141,8 @@ int peet_config_set_io(struct peet_config *config, const char *where, const char
 /** roi all|only */
 int peet_config_set_roi(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 const char *peet_config_foreign_text(int foreign);
+/** peet_config_not_recorded() - why foreign code cannot be recorded in a run with this configuration; NULL: it may be */
+const char *peet_config_not_recorded(const struct peet_config *config);
 int peet_config_set_foreign(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text,

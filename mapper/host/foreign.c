@@ -37,25 +37,25 @@ static void open_costs(void)
         peet_foreign_set_names(known);
 }
 
-int peet_host_foreign_load(struct peet_error *error)
+int peet_host_foreign_load(const struct peet_config *config, struct peet_error *error)
 {
-#ifdef PEET_SANITIZED
-    return 0; /* refused below */
-#endif
+    const char *why = peet_config_not_recorded(config);
+
+    if (why)
+        return peet_error_set(error, PEET_EUNSUPPORTED, PEET_HOST_FOREIGN_REFUSED "%s", why);
     return peet_foreign_load(error);
 }
 
-int peet_host_foreign_start(const struct peet_config *config, struct peet_program *program, struct peet_error *error)
+int peet_host_foreign_start(struct peet_program *program, struct peet_error *error)
 {
-#ifdef PEET_SANITIZED
-    return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: not in a build with AddressSanitizer");
-#endif
-    if (config->consistency.module || config->explore)
-        return peet_error_set(error, PEET_EUNSUPPORTED,
-            "foreign=record: not with a model of consistency, nor when executions are explored");
+    int err;
+
     of = program;
     open_costs();
-    return peet_foreign_start(recorded, look, error);
+    err = peet_foreign_start(recorded, look, error);
+    if (err)
+        of = NULL;
+    return err;
 }
 
 int peet_host_foreign_block(struct peet_program *program, uint64_t word, struct peet_error *error)

@@ -7,11 +7,14 @@
 #include "decode/decode.h"
 #include "base/stats.h"
 
+/** What refusals begin with. */
+#define PEET_HOST_FOREIGN_REFUSED "foreign=record: "
+
 /** peet_host_foreign_load() - load what the subject allocates from; before anything that differs from run to run with
  * the same program (modules), so that it lies at the same place.  Returns: 0 or a peet_err */
-int peet_host_foreign_load(struct peet_error *error);
+int peet_host_foreign_load(const struct peet_config *config, struct peet_error *error);
 /** peet_host_foreign_start() - from the next resume on, contexts record foreign code.  Returns: 0 or a peet_err */
-int peet_host_foreign_start(const struct peet_config *config, struct peet_program *program, struct peet_error *error);
+int peet_host_foreign_start(struct peet_program *program, struct peet_error *error);
 /** peet_host_foreign_block() - of a word that the decoder does not know.  Returns: 1 added, 0 it is no block of foreign
  * code, or a peet_err */
 int peet_host_foreign_block(struct peet_program *program, uint64_t word, struct peet_error *error);

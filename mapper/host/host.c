@@ -50,6 +50,8 @@ static struct {
     struct peet_modhost_module *modules; /* the machine, then the observers, then the followers */
     union peet_value **values;
     char stats_path[PATH_MAX], unseen_path[PATH_MAX];
+    char not_recorded[256];     /* why foreign code is seen by ranges, though it would have been recorded */
+    int foreign_may_give_way;   /* nobody has asked for it by an option */
     json_t *found;              /* by an exploration */
     struct peet_record *record; /* kept, or NULL */
     struct peet_replay *replay; /* taken from a trace instead of the program, or NULL */
@@ -229,6 +231,21 @@ static int start_modules(struct peet_error *error)
     return err;
 }
 
+/* Foreign code can be recorded, or not: what nobody has asked for gives way to ranges, as long as nothing has been done to the
+ * program.  Returns: 0 or a peet_err */
+static int settle_foreign(int err, struct peet_error *error)
+{
+    const size_t before = sizeof PEET_HOST_FOREIGN_REFUSED - 1;
+
+    if (!err || err != PEET_EUNSUPPORTED || !host.foreign_may_give_way)
+        return err;
+    host.config.foreign = PEET_CONFIG_FOREIGN_RANGES;
+    snprintf(host.not_recorded, sizeof host.not_recorded, "%s",
+        error->message + (strncmp(error->message, PEET_HOST_FOREIGN_REFUSED, before) ? 0 : before));
+    *error = (struct peet_error){0, ""};
+    return 0;
+}
+
 /* What the runtime has to know of the run, and the source of the map. */
 static int connect(const struct peet_map_config *config, uint32_t needs, struct peet_error *error)
 {
@@ -238,7 +255,6 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
     host.config.frequency_hz = peet_map_frequency_hz(host.map);
     peet_rt_set_frequency_hz(host.config.frequency_hz);
     peet_rt_set_seed(c->seed);
-    peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
     peet_rt_note_allocations(config->data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
     if (config->data && !host.replay)
@@ -249,9 +265,11 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
         peet_map_wants_loops(host.map) && !config->remap);
     if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
         peet_source_set_direct(host.source);
-    if (c->foreign != PEET_CONFIG_FOREIGN_RECORD || host.replay)
-        return 0;
-    return peet_host_foreign_start(c, host.program, error);
+    int err = 0;
+    if (c->foreign == PEET_CONFIG_FOREIGN_RECORD && !host.replay)
+        err = settle_foreign(peet_host_foreign_start(host.program, error), error);
+    peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
+    return err;
 }
 
 static int build(struct peet_error *error)
@@ -301,6 +319,8 @@ static int write_once(json_t *end, struct peet_error *error)
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && !host.replay &&
         json_object_set_new(root, "foreign", peet_host_foreign_json()))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err && *host.not_recorded && json_object_set_new(root, "not_recorded", peet_stats_text(host.not_recorded)))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_map_stats(host.map, root, error);
@@ -519,8 +539,12 @@ static int prepare(const char *config, struct peet_error *error)
 
     if (!err)
         err = peet_config_read(&host.config, config, error);
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_AUTO) {
+        host.foreign_may_give_way = 1;
+        host.config.foreign = host.config.from ? PEET_CONFIG_FOREIGN_RANGES : PEET_CONFIG_FOREIGN_RECORD;
+    }
     if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && !host.config.from)
-        err = peet_host_foreign_load(error);
+        err = settle_foreign(peet_host_foreign_load(&host.config, error), error);
     if (!err && host.config.from)
         err = open_replay(error);
     if (!err)

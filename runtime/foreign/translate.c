@@ -393,13 +393,21 @@ static int is_foreign(uint64_t pc)
     return image && peet__foreign_function_of(image, pc);
 }
 
-int peet__foreign_open(struct peet__foreign_image *i)
+/* Its text may be changed from now on, and nothing is yet. */
+static int allow(struct peet__foreign_image *i)
 {
     const uint64_t lo = i->lo & -4096ull, hi = (i->hi + 4095) & -4096ull;
     if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC) != 0 || !peet__foreign_room(i, 64))
         return PEET_EUNSUPPORTED;
-    peet__foreign_enter_functions(i);
     return 0;
+}
+
+int peet__foreign_open(struct peet__foreign_image *i)
+{
+    const int err = allow(i);
+    if (!err)
+        peet__foreign_enter_functions(i);
+    return err;
 }
 
 static void forget_trace(struct trace *t)
@@ -439,11 +447,14 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), 
     if (!err)
         peet__foreign_want();
     if (!err && (err = peet_rt_foreign_prepare(find, peet__foreign_improve, &peet__foreign_world_offset)) != 0)
-        peet_error_set(error, err, "foreign=record: the memory from 0x%x on is taken", PEET_FOREIGN_LOW);
+        err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: the memory from 0x%x on is taken",
+            PEET_FOREIGN_LOW);
     for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next)
-        if (peet__foreign_open(i))
+        if (allow(i))
             return peet_error_set(error, PEET_EUNSUPPORTED,
                 "foreign=record: this system does not let a program change its own code (%s)", i->path);
+    for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next)
+        peet__foreign_enter_functions(i);
     if (!err)
         peet__foreign_objects_begin(recorded, look);
     if (!err && (err = peet_rt_foreign_begin(is_foreign, peet_foreign_is_translated)) != 0)
