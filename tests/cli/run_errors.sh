@@ -47,8 +47,8 @@ run 2 '^peet: cannot run nowhere: it is not on PATH$' -- nowhere
 PATH=/usr/bin:/bin run 2 '^peet: cannot run plain: it is not on PATH; write \./ before it' -- plain
 run 2 '^peet: cannot run \./: it is a folder' -- ./
 run 2 '^peet: cannot run ./sum.c: Permission denied' -- ./sum.c
-run 2 '^peet: ./plain was not built by peetcc: it carries no schema' -- ./plain
-run 2 '^peet: /bin/true was not built by peetcc' -- /bin/true
+run 2 '^peet: ./plain was not built by peetcc: it carries no schema' --foreign=ranges -- ./plain
+run 2 '^peet: /bin/true was not built by peetcc' --foreign=ranges -- /bin/true
 printf '#!/bin/sh\nexec ./sum\n' >script && chmod +x script
 run 2 '^peet: ./script was not built by peetcc: it is a script' -- ./script
 echo text >text && chmod +x text

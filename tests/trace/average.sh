@@ -33,7 +33,8 @@ int main(int argc, char **argv)
 }
 END
 must "$peetcc" -O1 work.c -o work -pthread
-for run in "a 0 0" "b 0 0" "c 20 5000" "d 30 3000" "e 0 0"; do
+# As many digits in each: what takes them apart is part of the run where libraries are recorded.
+for run in "a 00 0000" "b 00 0000" "c 20 5000" "d 30 3000" "e 00 0000"; do
     set -- $run
     must "$peet" run -q --machine ideal -o trace -d $1 -- ./work $2 $3
 done

@@ -62,6 +62,18 @@ for n in range(contexts):
     wrong = sum(kind in (48, 49) and (kind == 48) != (insns[i + 1][0] != addr + size) for i, (addr, size, kind) in enumerate(insns[:-1]))
     assert not wrong, "%d branches go the wrong way" % wrong
     c = list(champsim("champsim/context.%d.champsimtrace" % n))
+    # a record has room for four loads and two stores: an instruction with more of them, such as rep movs, takes several
+    taken, loads, stores = [], [], []
+    for k, _, _, _ in b:
+        if k == "I":
+            loads.append(0), stores.append(0)
+        elif k == "L":
+            loads[-1] += 1
+        else:
+            stores[-1] += 1
+    for insn, nloads, nstores in zip(insns, loads, stores):
+        taken += [insn] * max(1, -(-nloads // 4), -(-nstores // 2))
+    insns = taken
     assert [r[0] for r in c] == [addr for addr, _, _ in insns], "champsim: instructions"
     assert sorted(x for r in c for x in r[11:15] if x) == sorted(addr for k, addr, _ in data if k == "L"), "champsim: loads"
     assert sorted(x for r in c for x in r[9:11] if x) == sorted(addr for k, addr, _ in data if k == "S"), "champsim: stores"

@@ -3,6 +3,7 @@
 # Programs recorded on the computer's own processors: as many instructions and references of each thread as in a simulated run, locks in the
 # order in which they were taken, the same hash in each replay; kills, full disks, little memory.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+export PEET_FOREIGN=ranges # peet record sees no libraries, so the run that it is held against sees none either
 export OMP_NUM_THREADS=2
 bench=$PEET_SOURCE/bench/threads
 
