@@ -33,6 +33,12 @@ void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args);
  * between what the caller does next and the note */
 void peet_rt_make_room(unsigned nargs);
 
+/** peet_rt_has_views() - whether contexts have views of memory (a model of consistency) */
+int peet_rt_has_views(void);
+/** peet_rt_same_in_views() - these pages of the heap are the same in all views from now on: a library's own, whose code
+ * sees main memory */
+void peet_rt_same_in_views(void *pages, size_t bytes);
+
 /**
  * peet_rt_now() - the simulated clock in cycles, read in simulated-time order (an event: others may run)
  * peet_rt_frequency_hz() - its cycles per second

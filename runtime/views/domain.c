@@ -736,3 +736,13 @@ PUBLIC unsigned peet_domains_count(void)
 {
     return peet__domains.count > 1 ? peet__domains.count : 1;
 }
+
+PUBLIC int peet_rt_has_views(void)
+{
+    return peet__domains.count > 1;
+}
+
+PUBLIC void peet_rt_same_in_views(void *pages, size_t bytes)
+{
+    peet__domain_alias((uint64_t)pages, (uint64_t)pages + bytes);
+}

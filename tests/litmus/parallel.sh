@@ -4,11 +4,11 @@
 # parallel.sh FOLDER MODEL...: each model with one way to drain its buffers, another one for each program; with PEET_THOROUGH, all with all.
 . "$(dirname "$0")/lib.sh"
 drains=(lazy timed random)
-for source in "$here"/programs/stencil.c "$PEET_SOURCE"/tests/parallel/programs/{barrier,buffer,cache,matmul,queens}.c; do
+for source in "$here"/programs/{stencil,tasks}.c "$PEET_SOURCE"/tests/parallel/programs/{barrier,buffer,cache,matmul,queens}.c; do
     name=$(basename "$source" .c)
-    must "$peetcc" -O2 -pthread -o plain "$source"
-    must "$peetcc" -O2 -pthread -fpeet-domains -o coarse "$source"
-    must "$peetcc" -O2 -pthread -fpeet-domains -fpeet-granularity=ref -o fine "$source"
+    must "$peetcc" -O2 -fopenmp -pthread -o plain "$source"
+    must "$peetcc" -O2 -fopenmp -pthread -fpeet-domains -o coarse "$source"
+    must "$peetcc" -O2 -fopenmp -pthread -fpeet-domains -fpeet-granularity=ref -o fine "$source"
     must timeout -k 1 60 "$peet" run -q -d out --cores 4 -- ./plain >want.txt
     drains=("${drains[@]:1}" "${drains[0]}")
     for model in "${@:2}"; do

@@ -50,7 +50,7 @@ ENTRY(void, kmp_create_affinity_mask, (void **mask)) { *mask = peet__omp_alloc(M
 /* clang-format on */
 ENTRY(void, kmp_destroy_affinity_mask, (void **mask))
 {
-    free(*mask);
+    peet__omp_free(*mask);
     *mask = NULL;
 }
 static int change(int processor, void **mask, int how)

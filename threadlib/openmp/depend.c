@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 /* Here and below: out of memory has its message. */
-#define uthash_fatal(message) peet__omp_die("out of memory for dependences")
+#define uthash_malloc(bytes) peet__omp_alloc(bytes)
+#define uthash_free(memory, bytes) peet__omp_free(memory)
 #include <uthash.h>
 
 /** A task in the graph, or somebody who waits for others. */
@@ -48,7 +49,7 @@ struct omp_dependences {
 static void unref(struct omp_node *node)
 {
     if (node && --node->references == 0)
-        free(node);
+        peet__omp_free(node);
 }
 
 static void add(struct omp_link **list, struct omp_node *node)
@@ -66,7 +67,7 @@ static void drop(struct omp_link **list)
         struct omp_link *link = *list;
         *list = link->next;
         unref(link->node);
-        free(link);
+        peet__omp_free(link);
     }
 }
 
@@ -171,9 +172,7 @@ static uint8_t joined(const struct omp_dependence *list, int n, int at)
 
 static void remember_mutex(struct omp_task *task, struct omp_entry *entry)
 {
-    task->mutexes = realloc(task->mutexes, (size_t)(task->nmutexes + 1) * sizeof(*task->mutexes));
-    if (!task->mutexes)
-        peet__omp_die("out of memory for dependences");
+    task->mutexes = peet__omp_realloc(task->mutexes, (size_t)(task->nmutexes + 1) * sizeof(*task->mutexes));
     task->mutexes[task->nmutexes++] = entry;
 }
 
@@ -256,10 +255,10 @@ void peet__omp_dependences_free(struct omp_task *parent)
         drop(&entry->group);
         drop(&entry->before);
         unref(entry->writer);
-        free(entry);
+        peet__omp_free(entry);
     }
     unref(all->all);
-    free(all);
+    peet__omp_free(all);
     parent->dependences = NULL;
 }
 

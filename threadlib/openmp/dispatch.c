@@ -41,7 +41,7 @@ static void loop_free(struct omp_loop *loop)
         uint64_t args[] = {(uint64_t)&loop->object, PEET_SYNC_DOACROSS};
         peet_rt_event(PEET_ABSTRACT_SYNC_DESTROY, 2, args);
     }
-    free(loop);
+    peet__omp_free(loop);
 }
 
 void peet__omp_loop_leave(struct omp_member *member, struct omp_loop *loop)
@@ -366,8 +366,8 @@ static void doacross_leave(struct omp_member *member)
     struct omp_doacross *d = &member->doacross;
     if (d->loop)
         peet__omp_loop_leave(member, d->loop);
-    free(d->dims);
-    free(d->lengths);
+    peet__omp_free(d->dims);
+    peet__omp_free(d->lengths);
     *d = (struct omp_doacross){0};
 }
 

@@ -55,11 +55,3 @@ void peet__omp_die(const char *format, ...)
     fprintf(stderr, "peet: OpenMP: %s\n", line);
     abort();
 }
-
-void *peet__omp_alloc(size_t bytes)
-{
-    void *p = calloc(1, bytes);
-    if (!p)
-        peet__omp_die("out of memory (%zu bytes)", bytes);
-    return p;
-}

@@ -308,9 +308,16 @@ struct omp_thread *peet__omp_self(void);
 struct omp_thread *peet__omp_worker_new(void);
 /** How many threads there are, roots and workers. */
 int peet__omp_threads_known(void);
-void *peet__omp_alloc(size_t bytes); /* zeroed; ends the program if there is no memory */
 void peet__omp_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void peet__omp_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* ---- own.c */
+/** Memory of the library's own, zeroed; ends the program if there is none. */
+void *peet__omp_alloc(size_t bytes);
+/** The same at an alignment of 64.  Returns: NULL if there is none */
+void *peet__omp_try_alloc(size_t bytes);
+void *peet__omp_realloc(void *memory, size_t bytes);
+void peet__omp_free(void *memory);
 
 /* ---- events.c */
 /** Wait for one's turn in simulated time, as an atomic access to *datum would.  @state: changes with what it guards */

@@ -93,10 +93,10 @@ static void combine_and_free(struct omp_reductions *all, struct omp_taskgroup *g
                 item->finish(item->copies[t]);
             free(item->copies[t]);
         }
-        free(item->copies);
+        peet__omp_free(item->copies);
     }
-    free(all->items);
-    free(all);
+    peet__omp_free(all->items);
+    peet__omp_free(all);
 }
 
 static void *copy_for(struct item *item, int tid)
@@ -154,8 +154,8 @@ void peet__omp_group_end(struct omp_thread *thread)
         team->reductions[group->shared_reductions - 1] = NULL;
         combine_and_free(all, group);
     }
-    free(group->shareds);
-    free(group);
+    peet__omp_free(group->shareds);
+    peet__omp_free(group);
 }
 
 ENTRY(void, __kmpc_taskgroup, (struct omp_place * place, int gtid))

@@ -33,10 +33,9 @@ struct omp_task *peet__omp_task_new(struct omp_thread *thread, int32_t flags, si
 {
     size_t at = (bytes + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     size_t all = offsetof(struct omp_task, kmp) + at + shareds;
-    struct omp_task *task = aligned_alloc(_Alignof(struct omp_task), (all + 63) & ~(size_t)63);
+    struct omp_task *task = peet__omp_try_alloc(all);
     if (!task)
         peet__omp_die("out of memory for a task of %zu bytes", all);
-    memset(task, 0, all);
     task->bytes = at + shareds;
     task->parent = thread->task;
     task->parent->references++;
@@ -61,8 +60,8 @@ void peet__omp_task_unref(struct omp_task *task)
         struct omp_task *parent = task->parent;
         int implicit = task->implicit;
         peet__omp_dependences_free(task);
-        free(task->mutexes);
-        free(task);
+        peet__omp_free(task->mutexes);
+        peet__omp_free(task);
         if (implicit)
             return;
         task = parent;

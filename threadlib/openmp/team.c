@@ -93,7 +93,7 @@ static void make_room(struct omp_team *team, int n)
     struct omp_member *members = peet__omp_alloc((size_t)n * sizeof(*members));
     for (int i = 0; i < team->capacity; i++)
         members[i].implicit = team->members[i].implicit;
-    free(team->members);
+    peet__omp_free(team->members);
     team->members = members;
     team->capacity = n;
 }
@@ -110,9 +110,7 @@ static struct omp_team *team_new(int n)
 static struct omp_team *hot_team(struct omp_thread *master)
 {
     if (master->depth == master->nteams) {
-        master->teams = realloc(master->teams, (size_t)(master->nteams + 1) * sizeof(*master->teams));
-        if (!master->teams)
-            peet__omp_die("out of memory for teams");
+        master->teams = peet__omp_realloc(master->teams, (size_t)(master->nteams + 1) * sizeof(*master->teams));
         master->teams[master->nteams++] = NULL;
     }
     if (!master->teams[master->depth]) {
@@ -135,11 +133,8 @@ static struct omp_team *serial_team(struct omp_thread *thread)
 /* Get the workers of a region of n.  Returns: how many threads there really are */
 static int gather(struct omp_team *team, int n)
 {
-    if (n - 1 > team->nworkers) {
-        team->workers = realloc(team->workers, (size_t)n * sizeof(*team->workers));
-        if (!team->workers)
-            peet__omp_die("out of memory for a team of %d threads", n);
-    }
+    if (n - 1 > team->nworkers)
+        team->workers = peet__omp_realloc(team->workers, (size_t)n * sizeof(*team->workers));
     while (team->nworkers < n - 1) {
         struct omp_thread *worker = pool;
         if (worker)
@@ -329,7 +324,7 @@ ENTRY(void, __kmpc_fork_call, (struct omp_place * place, int32_t narguments, omp
     fork_team(thread, take_pushed(thread), 0, microtask, narguments, arguments);
     thread->push_bind = -1;
     if (arguments != few)
-        free(arguments);
+        peet__omp_free(arguments);
 }
 
 ENTRY(void, __kmpc_fork_call_if,
@@ -448,7 +443,7 @@ ENTRY(void, __kmpc_fork_teams, (struct omp_place * place, int32_t narguments, om
         icvs->threads = each;
     fork_team(thread, n, 1, microtask, narguments, arguments);
     *icvs = saved;
-    free(arguments);
+    peet__omp_free(arguments);
 }
 
 /* ------------------------------------------------------------------------------------------------ queries */

@@ -25,9 +25,7 @@ static void number(struct omp_thread *thread)
         i++;
     if (i == nthreads) {
         int n = nthreads ? 2 * nthreads : 64;
-        threads = realloc(threads, (size_t)n * sizeof(*threads));
-        if (!threads)
-            peet__omp_die("out of memory for %d threads", n);
+        threads = peet__omp_realloc(threads, (size_t)n * sizeof(*threads));
         memset(threads + nthreads, 0, (size_t)(n - nthreads) * sizeof(*threads));
         nthreads = n;
     }
@@ -47,8 +45,8 @@ static void forget(struct omp_thread *thread)
 {
     peet__omp_copies_free(thread);
     threads[thread->gtid] = NULL;
-    free(thread->teams);
-    free(thread);
+    peet__omp_free(thread->teams);
+    peet__omp_free(thread);
 }
 
 static void root_ends(void *value)
@@ -58,7 +56,7 @@ static void root_ends(void *value)
         return;
     peet__omp_teams_release(thread);
     me = NULL;
-    free(thread->initial.implicit);
+    peet__omp_free(thread->initial.implicit);
     forget(thread);
 }
 
@@ -122,6 +120,6 @@ struct omp_thread *peet__omp_worker_new(void)
     if (err == 0)
         return thread;
     threads[thread->gtid] = NULL;
-    free(thread);
+    peet__omp_free(thread);
     return NULL;
 }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define uthash_fatal(message) peet__omp_die("out of memory for threadprivate variables")
+#define uthash_malloc(bytes) peet__omp_alloc(bytes)
+#define uthash_free(memory, bytes) peet__omp_free(memory)
 #include <uthash.h>
 
 /** A variable. */
@@ -124,6 +125,6 @@ void peet__omp_copies_free(struct omp_thread *thread)
         else if (c->variable->destroy)
             c->variable->destroy(c->copy);
         free(c->copy);
-        free(c);
+        peet__omp_free(c);
     }
 }
