@@ -237,7 +237,7 @@ static int settle_foreign(int err, struct peet_error *error)
 {
     const size_t before = sizeof PEET_HOST_FOREIGN_REFUSED - 1;
 
-    if (!err || err != PEET_EUNSUPPORTED || !host.foreign_may_give_way)
+    if (err != PEET_EUNSUPPORTED || !host.foreign_may_give_way)
         return err;
     host.config.foreign = PEET_CONFIG_FOREIGN_RANGES;
     snprintf(host.not_recorded, sizeof host.not_recorded, "%s",

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Here and below: out of memory has its message. */
+/* The tables are the library's own memory, too (own.c). */
 #define uthash_malloc(bytes) peet__omp_alloc(bytes)
 #define uthash_free(memory, bytes) peet__omp_free(memory)
 #include <uthash.h>

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The tables are the library's own memory, too (own.c). */
 #define uthash_malloc(bytes) peet__omp_alloc(bytes)
 #define uthash_free(memory, bytes) peet__omp_free(memory)
 #include <uthash.h>
