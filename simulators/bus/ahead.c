@@ -355,19 +355,18 @@ static inline int writes_tracked(const struct bus *b, const struct cache *c, uin
         peet__bus_ahead_is_tracked(b, &c->frames[frame]);
 }
 
-/* A lead that is no hit with permission.  Returns: the frame that the line is in then; NO_FRAME: not all references that
+/* A lead that is no hit with permission; @f: where its line was last.  Returns: the frame that the line is in then; NO_FRAME: not all references that
  * follow it hit */
-static __attribute__((noinline)) uint32_t lead_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const struct bus_ahead_lead *r, uint64_t address, struct walk *w, struct bus_ahead_found *inout_found)
+static inline __attribute__((always_inline)) uint32_t lead_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const struct bus_ahead_lead *r, uint64_t address, uint32_t f, struct walk *w, struct bus_ahead_found *inout_found)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];
     const uint64_t line = address >> b->line_shift;
-    uint32_t f = c->predictor[peet__bus_hint(b, line)];
-    int tracked = writes_tracked(b, c, f, line), follow = 1;
+    const int there = KEY_LINE(c->keys[f]) == line; /* with another probe's use, which may come later */
+    const uint64_t used = there ? c->used[f] : 0;
+    int tracked = there && writes_tracked(b, c, f, line), follow = 1;
     if (!tracked) {
-        /* another probe's use, which comes later */
-        const uint64_t used = KEY_LINE(c->keys[f]) == line ? c->used[f] : 0;
         c->stamp = run->stamp + r->before;
         if (b->watched) {
             b->site.block = k->block;
@@ -414,7 +413,7 @@ static uint32_t happen_led(struct peet_direct_run *run, const struct bus_ahead_b
         const uint64_t address = begins[r->probe] + r->offset, line = address >> shift, last = stamp + r->last;
         uint32_t f = predictor[peet__bus_hint(b, line)];
         if ((keys[f] | r->permission_mask) != (KEY_OF(line) | PERMISSION) &&
-            (f = lead_slowly(run, k, r, address, w, &found)) == NO_FRAME) {
+            (f = lead_slowly(run, k, r, address, f, w, &found)) == NO_FRAME) {
             done = r->place + 1u;
             break;
         }

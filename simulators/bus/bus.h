@@ -455,7 +455,16 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line);
 /** Note a use (hits) or a filling (fill != 0). */
 void peet__bus_used(struct bus *b, struct cache *c, struct frame *f, int fill);
 void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f);
-/** Take a copy out of its line's list and make the frame invalid. */
+/** Take a copy out of its line's list. */
+static inline void peet__bus_unlink(struct bus *b, struct line_record *record, const struct frame *f)
+{
+    const uint32_t self = (uint32_t)(f - b->frames) + 1;
+    uint32_t *link = &record->copies;
+    while (__builtin_expect(*link != self, 0))
+        link = &b->frames[*link - 1].next;
+    *link = f->next;
+}
+/** The same, and make the frame invalid. */
 void peet__bus_drop(struct bus *b, struct cache *c, struct frame *f);
 static inline struct cache *peet__bus_cache_of(struct bus *b, const struct frame *f)
 {
@@ -552,16 +561,16 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_oldest_way(const
     *out_used = least[0] / unit;
     return least[0] & (unit - 1);
 }
-/** The frame of the line's set that was used longest ago; invalid ones never were. */
-static inline struct frame *peet__bus_oldest(const struct bus *b, const struct cache *c, uint64_t line)
+/** The frame of the line's set that was used longest ago, as an index in the cache; invalid ones never were.  @out_used: when */
+static inline __attribute__((always_inline)) uint32_t peet__bus_oldest(const struct bus *b, const struct cache *c,
+    uint64_t line, uint64_t *out_used)
 {
     enum { USUAL = 8, FEW = 2 };
-    const size_t first = (size_t)peet__bus_set_of(b, line) * b->ways;
-    uint64_t used;
-    return &c->frames[first +
-        (b->ways == USUAL        ? peet__bus_oldest_way(c->used + first, USUAL, &used)
-                : b->ways == FEW ? peet__bus_oldest_way(c->used + first, FEW, &used)
-                                 : peet__bus_least(c->used + first, b->ways))];
+    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
+    return first +
+        (b->ways == USUAL        ? peet__bus_oldest_way(c->used + first, USUAL, out_used)
+                : b->ways == FEW ? peet__bus_oldest_way(c->used + first, FEW, out_used)
+                                 : peet__bus_oldest_way(c->used + first, b->ways, out_used));
 }
 static inline void peet__bus_plru_used(const struct bus *b, struct cache *c, uint32_t i)
 {

@@ -186,7 +186,7 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line)
         return victim_wide(b, c, set);
     struct frame *frames = c->frames + (size_t)set * b->ways;
     if (b->replacement == REPLACE_LRU)
-        return peet__bus_oldest(b, c, line);
+        return &c->frames[peet__bus_oldest(b, c, line, &(uint64_t){0})];
     for (uint32_t way = 0; way < b->ways; way++)
         if (frames[way].state == BUS_INVALID)
             return &frames[way];
@@ -228,13 +228,11 @@ void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f)
 
 void peet__bus_drop(struct bus *b, struct cache *c, struct frame *f)
 {
-    uint32_t self = (uint32_t)(f - b->frames) + 1, i = (uint32_t)(f - c->frames), *link = &b->records[self - 1]->copies;
-    while (*link != self)
-        link = &b->frames[*link - 1].next;
-    *link = f->next;
+    const uint32_t self = (uint32_t)(f - b->frames), i = (uint32_t)(f - c->frames);
+    peet__bus_unlink(b, b->records[self], f);
     *f = (struct frame){.cache = f->cache};
     if (b->written)
-        peet__bus_unwrite(b, self - 1);
+        peet__bus_unwrite(b, self);
     c->keys[i] = c->used[i] = 0;
     if (b->wide) {
         f->next = c->free[i / b->ways];

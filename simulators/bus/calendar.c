@@ -15,7 +15,11 @@ int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitrati
     peet_sim_windows_init(&cal->windows, window_cycles);
     cal->apart = apart;
     cal->room = apart ? CALENDAR_SLOTS_APART : CALENDAR_SLOTS;
-    cal->slots = malloc(2 * (size_t)cal->room * sizeof *cal->slots);
+    struct calendar_slot *const slots = malloc((2 * (size_t)cal->room + 1) * sizeof *slots);
+    if (slots) {
+        slots[0] = (struct calendar_slot){0};
+        cal->slots = slots + 1;
+    }
     cal->lost_cycles = calloc(hws, sizeof *cal->lost_cycles);
     cal->losers = calloc(hws, sizeof *cal->losers);
     cal->mark = calloc(hws, sizeof *cal->mark);
@@ -24,27 +28,37 @@ int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitrati
 
 void peet__bus_calendar_fini(struct calendar *cal)
 {
-    free(cal->slots);
+    free(cal->slots ? cal->slots - 1 : NULL);
     free(cal->lost_cycles);
     free(cal->losers);
     free(cal->mark);
 }
 
-static void settle_first(struct calendar *cal, uint64_t windows_end)
+/* The first so many transactions are over, or will be when nothing can come before their ends any more. */
+static void settle_first(struct calendar *cal, uint32_t n, uint64_t windows_end)
 {
-    struct calendar_slot *s = &cal->slots[cal->first++];
-    cal->n--;
-    cal->last_hw = s->hw;
-    cal->busy_cycles += s->end - s->start;
-    if (s->end > cal->final_until)
-        cal->final_until = s->end;
-    peet_sim_windows_add(&cal->windows, s->start, s->end < windows_end ? s->end : windows_end);
+    const struct calendar_slot *s = cal->slots + cal->first, *const end = s + n;
+    while (s != end) { /* those that follow each other without a pause are one to the windows */
+        const uint64_t from = s->start;
+        for (s++; s != end && s->start == s[-1].end; s++)
+            ;
+        cal->busy_cycles += s[-1].end - from;
+        peet_sim_windows_add(&cal->windows, from, s[-1].end < windows_end ? s[-1].end : windows_end);
+    }
+    cal->last_hw = s[-1].hw;
+    cal->final_until = s[-1].end > cal->final_until ? s[-1].end : cal->final_until;
+    cal->first += n;
+    cal->n -= n;
 }
 
 void peet__bus_calendar_settle(struct calendar *cal, uint64_t now)
 {
-    while (cal->n && !cal->apart && cal->slots[cal->first].end <= now)
-        settle_first(cal, UINT64_MAX);
+    const struct calendar_slot *const slots = cal->slots + cal->first;
+    uint32_t n = 0;
+    while (n != cal->n && slots[n].end <= now)
+        n++;
+    if (n && !cal->apart)
+        settle_first(cal, n, UINT64_MAX);
     if (!cal->n)
         cal->first = 0;
 }
@@ -141,7 +155,8 @@ uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint6
         return peet__bus_calendar_request_uniprocessor(cal, time, cycles);
     uint64_t at = time > cal->final_until ? time : cal->final_until;
     uint32_t i;
-    cal->unsorted |= !cycles; /* takes no time, and can be anywhere */
+    if (!cycles) /* takes no time, and can be anywhere */
+        cal->unsorted = 1;
     if (cal->unsorted) {
         i = place_by_arbiter(cal, hw, time, cycles, &at);
     } else {
@@ -150,7 +165,7 @@ uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint6
             at = cal->slots[cal->first + i - 1].end;
     }
     if (cal->n == cal->room) {
-        settle_first(cal, UINT64_MAX);
+        settle_first(cal, 1, UINT64_MAX);
         if (i)
             i--;
         else if (at < cal->final_until)
@@ -176,7 +191,7 @@ void peet__bus_calendar_finish(struct calendar *cal, uint64_t end)
         peet_sim_windows_add(&cal->windows, cal->open_from, cal->final_until < end ? cal->final_until : end);
         cal->open_from = cal->final_until;
     }
-    while (cal->n)
-        settle_first(cal, end);
+    if (cal->n)
+        settle_first(cal, cal->n, end);
     peet_sim_windows_reach(&cal->windows, end);
 }

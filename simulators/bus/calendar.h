@@ -16,7 +16,10 @@ enum bus_arbitration { ARBITRATION_FCFS, ARBITRATION_RR, ARBITRATION_FIXED };
 
 /* Transactions kept at most; the oldest of more is final.  More of them where hardware contexts act far out of the
  * order of their times. */
-enum { CALENDAR_SLOTS = 4096, CALENDAR_SLOTS_APART = 65536, CALENDAR_KEPT = 64 /* settled ones, before others move */ };
+enum { CALENDAR_SLOTS = 4096, CALENDAR_SLOTS_APART = 65536 };
+/* Slots in use, settled ones before them among them, from which on requests are looked at more closely, and settled ones from
+ * which on others move; and slots of which some are settled at once. */
+enum { CALENDAR_FEW = 128, CALENDAR_KEPT = 64, CALENDAR_DUE = 8 };
 
 struct calendar_slot {
     uint64_t request, start, end;
@@ -28,10 +31,10 @@ struct calendar {
     enum bus_arbitration arbitration;
     unsigned hws;
     int uniprocessor;            /* one processor, which waits for its own: no transaction can be overtaken */
-    int unsorted;                /* transactions are not (or not all) in the order of their requests */
+    int unsorted;                /* transactions are not (or not all) in the order of their requests, or have no places */
     uint64_t open_from;          /* sole: busy from here to final_until, and not in the windows yet */
     uint32_t first, n;           /* slots[first .. first + n) in the order of their start */
-    struct calendar_slot *slots; /* 2 * room */
+    struct calendar_slot *slots; /* 2 * room, and one before them that is 0 */
     uint32_t room;
     int apart;            /* nothing is settled before there is no room */
     uint64_t began;       /* when the block began whose requests come now: none before it will come any more */
@@ -51,6 +54,13 @@ void peet__bus_calendar_fini(struct calendar *cal);
 
 /** peet__bus_calendar_settle() - no request before @now will come any more */
 void peet__bus_calendar_settle(struct calendar *cal, uint64_t now);
+/** The same, where it may be left for later: nothing overtakes what is over, in whatever order transactions are kept, unless
+ * that is another one than that of their requests. */
+static inline void peet__bus_calendar_settle_some(struct calendar *cal, uint64_t now)
+{
+    if (cal->n >= CALENDAR_DUE || cal->unsorted)
+        peet__bus_calendar_settle(cal, now);
+}
 
 /** The slow half of peet__bus_calendar_request(). */
 uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted);
@@ -66,13 +76,14 @@ static inline uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned
     int posted)
 {
     const uint32_t end = cal->first + cal->n;
-    const struct calendar_slot *const last = &cal->slots[end ? end - 1 : 0];
+    /* one that is settled, or none, is over when this one is asked for */
+    struct calendar_slot *const slot = &cal->slots[end], *const last = slot - 1;
     uint64_t at = time > cal->final_until ? time : cal->final_until;
-    if (cal->uniprocessor || cal->unsorted || !cycles || cal->first >= CALENDAR_KEPT || cal->n == cal->room ||
-        (cal->n && (last->request > time || (last->request == time && last->hw > hw))))
+    if (cal->unsorted || !cycles || end >= CALENDAR_FEW || last->request > time ||
+        (last->request == time && last->hw > hw))
         return peet__bus_calendar_request_any(cal, hw, time, cycles, posted);
-    at = cal->n && last->end > at ? last->end : at; /* first come, first served, and nobody has come later */
-    cal->slots[end] = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
+    at = last->end > at ? last->end : at; /* first come, first served, and nobody has come later */
+    *slot = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
     cal->n++;
     cal->transactions++;
     cal->nlosers = 0;

@@ -44,8 +44,7 @@ ALWAYS uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
         b->calendar.transactions++;
         return time;
     }
-    if (b->calendar.n)
-        peet__bus_calendar_settle(&b->calendar, b->calendar.began);
+    peet__bus_calendar_settle_some(&b->calendar, b->calendar.began);
     uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
     b->transactions[op]++;
     if (!posted)
@@ -177,30 +176,36 @@ ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_recor
     return out;
 }
 
-/* Make a victim's frame free.  Returns: whether the line goes to memory. */
-ALWAYS int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time, enum known known)
+/* A victim's line leaves its frame, which is not free yet.  Returns: whether the line goes to memory. */
+ALWAYS int leaves(struct bus *b, struct cache *c, struct line_record *record, struct frame *f, uint64_t time,
+    enum known known)
 {
-    uint64_t line = peet__bus_line_in(b, f);
-    struct line_record *record = b->records[f - b->frames];
-    int dirty = b->dirty[f->state];
+    const int dirty = b->dirty[f->state];
     c->stats.evictions++;
     if (WATCHED(b))
-        peet__bus_report_removed(b, c, line, c, dirty, time);
-    if (CLASSIFIED(b)) {
-        if (record->invalidations)
-            peet__bus_classify_settle(b, record);
-        if (!RECENT(b))
-            peet__bus_shadow_leave(b, c, f);
-    }
+        peet__bus_report_removed(b, c, peet__bus_line_in(b, f), c, dirty, time);
+    if (CLASSIFIED(b) && record->invalidations)
+        peet__bus_classify_settle(b, record);
     if (dirty) {
         c->stats.write_backs++;
         b->memory_line_writes++;
-        if (CHECKED(b)) {
-            peet__bus_check_memory_takes(b, line, f);
-            for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
-                if (h != f)
-                    peet__bus_check_snoop_row(b, peet__bus_cache_of(b, h), line, h->state, OP_WRITE_BACK);
-        }
+    }
+    return dirty;
+}
+
+/* Make a victim's frame free.  Returns: whether the line goes to memory. */
+ALWAYS int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time, enum known known)
+{
+    const uint64_t line = peet__bus_line_in(b, f);
+    struct line_record *const record = b->records[f - b->frames];
+    const int dirty = leaves(b, c, record, f, time, known);
+    if (CLASSIFIED(b) && !RECENT(b))
+        peet__bus_shadow_leave(b, c, f);
+    if (dirty && CHECKED(b)) {
+        peet__bus_check_memory_takes(b, line, f);
+        for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
+            if (h != f)
+                peet__bus_check_snoop_row(b, peet__bus_cache_of(b, h), line, h->state, OP_WRITE_BACK);
     }
     peet__bus_drop(b, c, f);
     if (WIDE(b)) /* dropping put it on the free list: take it off again */
@@ -435,29 +440,41 @@ ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint64_t sec
                    : peet__bus_find(b, c, line, record) != NULL))
         return known == KNOWN_TOLD ? touch_told_there(b, c, records, line, sectors, bytes, touch, time)
                                    : touch_there(b, c, records, line, sectors, bytes, touch, time);
-    struct frame *const f = peet__bus_oldest(b, c, line);
-    const uint32_t i = (uint32_t)(f - c->frames);
-    const uint64_t left = c->used[i];
+    uint64_t left; /* the stamp of the line that makes room */
+    const uint32_t i = peet__bus_oldest(b, c, line, &left), self = (uint32_t)(c->frames - b->frames) + i;
+    struct frame *const f = &b->frames[self];
+    struct outcome out = {time, 0};
     int write_back = 0;
-    if (b->ahead && record->invalidations)
+    if (record->invalidations && b->ahead)
         before_settling(b, c, record);
     c->stamp++;
     *(write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
-    if (RECENT(b) && !record->invalidations)
-        c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
-    else if (RECENT(b))
+    if (RECENT(b) && record->invalidations)
         peet__bus_classify_miss(b, c, record, word, sectors);
-    if (f->state != BUS_INVALID)
-        write_back = evict(b, c, f, time, known);
-    const struct outcome out = transact(b, c, record, f, line, (enum bus_op)row->op, sectors, bytes, time, 1, known);
-    peet__bus_link(b, record, f);
-    f->place = RECENT(b);
-    peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
+    else if (RECENT(b))
+        c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
+    if (f->state != BUS_INVALID) {
+        write_back = leaves(b, c, b->records[self], f, time, known);
+        peet__bus_unlink(b, b->records[self], f);
+    }
+    if (record->copies) {
+        out = transact(b, c, record, f, line, (enum bus_op)row->op, sectors, bytes, time, 1, known);
+    } else {
+        b->memory_line_reads++;
+        out.time = use_bus(b, c, (enum bus_op)row->op, time, cycles_of(b, OP_READ, 0, 0), 0, known);
+    }
+    const unsigned state = out.shared ? row->shared : row->alone;
+    b->records[self] = record;
+    *f = (struct frame){
+        .next = record->copies, .place = RECENT(b), .cache = (uint16_t)c->number, .state = (uint8_t)state};
+    record->copies = self + 1;
+    b->keys[self] = KEY_OF(line) | b->permission[state];
     c->used[i] = c->stamp;
     c->predictor[peet__bus_hint(b, line)] = i;
     if (RECENT(b)) {
-        if (write)
-            b->written[f - b->frames] |= sectors;
+        b->written[self] = write ? sectors : 0;
+        if (b->writable)
+            b->writable[self] = 0;
         fill_recent(b, c, i, left, word);
         if (record->invalidations)
             note(b, c, record, f, line);

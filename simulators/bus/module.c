@@ -210,6 +210,7 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
         return NULL;
     }
     b->calendar.uniprocessor = b->nhw == 1;
+    b->calendar.unsorted |= b->calendar.uniprocessor;
     peet__bus_watch_init(b);
     peet__bus_groups_init(b);
     b->run = peet__bus_run_for(b);
