@@ -4,7 +4,7 @@
  * machine code, and the engine gets no events. The code counts how often each block was executed; the counts are
  * fetched when statistics are asked for.
  *
- * A run that has come to its limit, as what comes next is not due yet, stays *open*, unless somebody looks on: the machine
+ * A run that has come to its limit, as what comes next is not due yet, stays *open*, unless observers are told where runs begin and end: the machine
  * is told that it is over when its sums are asked for, when it is undone, or when it ends for another reason.  Until then the core's
  * clock is right, and its counts and waiting time are those of when the run began.
  */
@@ -106,6 +106,7 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
     if (!err)
         err = peet_program_direct_contexts(program, map->ncores, map->config.memory_reports);
     if (!err) {
+        map->stays_open = !peet_program_direct_tells(program);
         map->direct = machine->direct;
         map->program = program;
         if (notes_free(map))
@@ -156,7 +157,7 @@ static int left(struct peet_map *map, struct peet_map_core *core, struct peet_di
         core->ahead = 0; /* nothing has been done ahead, or what comes next comes another way */
     core->open = run;
     core->waits = any && run->waits;
-    if (any && run->time >= run->limit && map->runs_ahead && map->direct->pause && !map->nblock_observers &&
+    if (any && run->time >= run->limit && map->runs_ahead && map->direct->pause && map->stays_open &&
         run->time >> run->table->clock_shift < OPEN_CYCLES) {
         core->waits = 1;
         core->clock = clock_at(run, run->time);

@@ -241,6 +241,7 @@ struct peet_map {
     uint64_t until;                   /* the limit of the hardware context that acts; 0: block by block */
     uint64_t acting;                  /* its clock when it began what it does */
     uint8_t runs_ahead, going_back;   /* ahead.c */
+    uint8_t stays_open;               /* direct.c: a run that waits is not over */
     uint8_t settles_data;             /* somebody who looks on asks what lies at an address */
     struct peet_program *program;     /* with `direct`: whose machine code that is */
     uint64_t direct_instructions;     /* just now */

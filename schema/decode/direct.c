@@ -466,14 +466,17 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
 int peet_decode_goes_on(struct peet_direct_run *run)
 {
     struct peet_decode_state *const s = run->decoder;
+    struct peet__direct *const direct = s->program->direct;
+    int any = 0;
     run->final = run->waits = 0;
+    peet__direct_begins(direct, run);
     if (s->waiting) {
-        const int any = go_on_waiting(s, run);
+        any = go_on_waiting(s, run);
         s->at_checkpoint = 0;
-        if (any && run->waits)
-            return 1;
         s->waiting = any ? s->waiting : NULL;
-        return take(s, run, any);
     }
-    return take(s, run, 0);
+    if (!any || !run->waits)
+        any = take(s, run, any);
+    peet__direct_ends(direct, run, run->time, run->final != 0);
+    return any;
 }

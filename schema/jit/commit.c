@@ -560,6 +560,11 @@ static int other_is_shown(struct peet_direct_run *run, uint32_t id)
     return -1;
 }
 
+int peet_program_direct_tells(const struct peet_program *p)
+{
+    return p->direct->tells;
+}
+
 int peet_program_direct_commits(const struct peet_program *p)
 {
     return p->direct->table.whole_cycles || !p->direct->tells;
