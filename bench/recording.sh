@@ -4,12 +4,14 @@
 # trace kept, replayed from it, and recorded on the computer's own processors by peet record.  CPU time (user and system, all processes) and elapsed
 # time, as multiples of the plain program's, each the least of several; bytes of the trace for each reference.
 #
-#   bench/recording.sh [--prefix DIR] [--reps N] [--level N] [PROGRAM...]
+#   bench/recording.sh [--prefix DIR] [--reps N] [--level N] [--size quick|full] [PROGRAM...]
 #
+# --size full: a second natively for each program, where quick, the default, is a tenth.
 # DIR is a build directory or an installation (default: build/ of this tree).
 . "$(dirname "$0")/lib.sh"
-reps=3 level=0 selected=
-options "prefix reps level" "$@"
+reps=3 level=0 size=quick selected=
+options "prefix reps level size" "$@"
+[[ $size == quick || $size == full ]] || usage
 known $(listed "$here/programs/programs.list")
 begin
 
@@ -20,13 +22,13 @@ least() {
     done | awk '{ c = $1 + $2; if (NR == 1 || c < cpu) cpu = c; if (NR == 1 || $3 < all) all = $3 } END { printf "%.4f %.4f ", cpu, all }'
 }
 printf '%-10s %7s | %6s %6s %6s %6s %6s | %7s %7s %7s %7s | %9s %9s\n' program "cpu s" plain ideal trace replay record ideal trace replay record words/ns bytes/ref
-while IFS='|' read -r name quick _ libraries; do
+while IFS='|' read -r name quick full libraries; do
     name=${name// /}
     [[ -n $name && $name != \#* ]] || continue
     [ -z "$selected" ] || case $selected in *" $name "*) ;; *) continue ;; esac
     # shellcheck disable=SC2086
     "$prefix/bin/peetcc" -O2 -o "$work/peet.$name" "$here/programs/$name.c" $libraries && "$CC" -O2 -o "$work/plain.$name" "$here/programs/$name.c" $libraries || exit 1
-    read -r -a arguments <<<"$quick"
+    read -r -a arguments <<<"${!size}"
     run=("$prefix/bin/peet" run --quiet --machine ideal)
     program=("$work/peet.$name" "${arguments[@]}")
     all="$(least "$work/plain.$name" "${arguments[@]}")$(least "${program[@]}")$(least "${run[@]}" -d "$work/ideal" -- "${program[@]}")"
