@@ -357,8 +357,9 @@ static inline int writes_tracked(const struct bus *b, const struct cache *c, uin
 
 /* A lead that is no hit with permission; @f: where its line was last.  Returns: the frame that the line is in then; NO_FRAME: not all references that
  * follow it hit */
-static inline __attribute__((always_inline)) uint32_t lead_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const struct bus_ahead_lead *r, uint64_t address, uint32_t f, struct walk *w, struct bus_ahead_found *inout_found)
+static inline __attribute__((always_inline)) uint32_t lead_slowly(struct peet_direct_run *run,
+    const struct bus_ahead_block *k, const struct bus_ahead_lead *r, uint64_t address, uint32_t f, struct walk *w,
+    struct bus_ahead_found *inout_found)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[peet__bus_ahead_hw_of(run)->number];

@@ -30,10 +30,10 @@ struct calendar_slot {
 struct calendar {
     enum bus_arbitration arbitration;
     unsigned hws;
-    int uniprocessor;            /* one processor, which waits for its own: no transaction can be overtaken */
-    int unsorted;                /* transactions are not (or not all) in the order of their requests, or have no places */
-    uint64_t open_from;          /* sole: busy from here to final_until, and not in the windows yet */
-    uint32_t first, n;           /* slots[first .. first + n) in the order of their start */
+    int uniprocessor;   /* one processor, which waits for its own: no transaction can be overtaken */
+    int unsorted;       /* transactions are not (or not all) in the order of their requests, or have no places */
+    uint64_t open_from; /* sole: busy from here to final_until, and not in the windows yet */
+    uint32_t first, n;  /* slots[first .. first + n) in the order of their start */
     struct calendar_slot *slots; /* 2 * room, and one before them that is 0 */
     uint32_t room;
     int apart;            /* nothing is settled before there is no room */
