@@ -12,11 +12,11 @@
 enum {
     SHORT = 1 << 12,
     MIDDLE = 1 << 14,
-    FIRST_BURST = 1 << 18,
+    FIRST_BURST = 1 << 16,
     MIDDLE_EVERY = 4, /* bursts */
     MEAN = 7168,      /* references of a burst, for pauses */
-    SPARSE = 1 << 16,
-    SPARSE_EVERY = 4, /* bursts; and longer ones: */
+    SPARSE = 3 << 14,
+    SPARSE_EVERY = 3, /* bursts; and longer ones: */
     SPARSE_LEAST = 1 << 18,
     SPARSE_MOST = 1 << 20,
     SPARSE_SHARE = 16, /* of the references so far, as long as that is less */
@@ -27,7 +27,7 @@ enum {
     ENOUGH = 32, /* references that sparse bursts must have seen to be believed */
     SHARES = 16, /* a block is asked again when it has made this part of a pause */
 };
-static const double GROWTH = 1.06; /* of pauses, so that short runs have bursts, too */
+static const double GROWTH = 1.03; /* of pauses, so that short runs have bursts, too */
 
 struct locality_sampler {
     uint64_t one_of, bursts, observed, sparsely, random;
@@ -62,7 +62,7 @@ int locality__sampled_init(struct locality *self, uint64_t one_of)
     s->growth = 1;
     s->in_burst = 1;
     s->left = one_of == 1 ? UINT64_MAX : FIRST_BURST;
-    s->next_sparse = 4 * FIRST_BURST;
+    s->next_sparse = 4 * SPARSE_LEAST;
     s->bursts = 1;
     self->sampler = s;
     self->shared_estimate = calloc(1, sizeof *self->shared_estimate);
@@ -519,7 +519,7 @@ static void begin_burst(struct locality *self)
     disarm(self);
     s->in_burst = 1;
     s->left = s->bursts % MIDDLE_EVERY ? SHORT : MIDDLE;
-    self->sparse_burst = self->references >= s->next_sparse || s->bursts % SPARSE_EVERY == SPARSE_EVERY / 4;
+    self->sparse_burst = self->references >= s->next_sparse || s->bursts % SPARSE_EVERY == 0;
     if (self->sparse_burst)
         begin_sparse(self);
     s->bursts++;
