@@ -147,6 +147,8 @@ void *peet__map_take(void *at, size_t bytes, int prot, int flags, int fd, off_t 
 int peet__map_give(void *at, size_t bytes);
 void *peet__map_move(void *old, size_t old_bytes, size_t bytes, int flags);
 void *peet__map_break(intptr_t by);
+/** Counts peet__space_mapped (heap.h) if there is a limit. */
+void peet__map_count(void);
 
 /* ------------------------------------------------------------------------------------ settings.c */
 

@@ -191,17 +191,23 @@ static void run_free(uint32_t start, uint32_t npages, int zero)
     bin_add(index);
 }
 
-uint64_t peet__space_left = UINT64_MAX;
+uint64_t peet__space_most = UINT64_MAX, peet__space_mapped;
+
+int peet__space_lacks(uint64_t bytes)
+{
+    const uint64_t used = heap.top * PEET__PAGE + peet__space_mapped;
+    return peet__space_most != UINT64_MAX && (used > peet__space_most || bytes > peet__space_most - used);
+}
 
 static int grow(uint32_t upto)
 {
     if (upto <= heap.mapped)
         return 0;
     size_t bytes = (upto - heap.mapped) * PEET__PAGE;
-    if (peet__space_left == UINT64_MAX)
+    if (peet__space_most == UINT64_MAX)
         bytes = (bytes + GROW_BYTES - 1) & ~(GROW_BYTES - 1);
     uint64_t at = PEET__HEAP_BASE + heap.mapped * PEET__PAGE;
-    if (at + bytes > PEET__HEAP_END || peet__space_take(bytes) != 0)
+    if (at + bytes > PEET__HEAP_END || peet__space_lacks((upto - heap.top) * PEET__PAGE))
         return -1;
     if (syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != (long)at)

@@ -26,25 +26,11 @@ static inline int peet__heap_owns(const void *p)
  */
 void *peet__heap_alloc(size_t bytes, size_t align, int zero);
 
-/** How many more bytes of address space the subject may have, by a limit that it has set itself (rlimit.c); UINT64_MAX:
- * no limit. */
-extern uint64_t peet__space_left;
-/** peet__space_take() - before so many bytes more are mapped.  Returns: 0, or -1 if that is beyond the limit
- *  peet__space_give() - so many less are mapped, or it has failed */
-static inline int peet__space_take(uint64_t bytes)
-{
-    if (peet__space_left == UINT64_MAX)
-        return 0;
-    if (bytes > peet__space_left)
-        return -1;
-    peet__space_left -= bytes;
-    return 0;
-}
-static inline void peet__space_give(uint64_t bytes)
-{
-    if (peet__space_left != UINT64_MAX)
-        peet__space_left += bytes;
-}
+/** How many bytes of address space the subject's heap and mappings may have, by a limit that it has set itself (rlimit.c);
+ * UINT64_MAX: no limit.  And how many its mappings and its break have (map.c), kept while there is a limit. */
+extern uint64_t peet__space_most, peet__space_mapped;
+/** peet__space_lacks() - whether so many bytes more would be beyond the limit */
+int peet__space_lacks(uint64_t bytes);
 
 enum peet__heap_fault { PEET__HEAP_OK, PEET__HEAP_FREED, PEET__HEAP_FOREIGN };
 

@@ -29,6 +29,9 @@ static struct range {
 static unsigned nranges;
 static uint64_t bump = PEET__MAPS_BASE;
 
+/* The process's own break moves with libc's allocations for the host, so the subject has another. */
+static uint64_t brk_now = PEET__BRK_BASE, brk_mapped = PEET__BRK_BASE;
+
 #define CALLER ((uint64_t)__builtin_return_address(0))
 
 static uint64_t whole_pages(size_t bytes)
@@ -105,6 +108,26 @@ static void place_claim(uint64_t lo, uint64_t hi)
     }
 }
 
+/* What is not free is the subject's, whatever it has unmapped twice or put over a mapping of its own. */
+void peet__map_count(void)
+{
+    if (peet__space_most == UINT64_MAX)
+        return;
+    peet__space_mapped = bump - PEET__MAPS_BASE + brk_mapped - PEET__BRK_BASE;
+    for (unsigned i = 0; i < nranges; i++)
+        peet__space_mapped -= ranges[i].hi - ranges[i].lo;
+}
+
+/* Returns: whether so many bytes more are beyond the subject's own limit; errno says so then. */
+static int beyond_limit(uint64_t bytes)
+{
+    peet__map_count();
+    if (!peet__space_lacks(bytes))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
 static void *raw_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
     return (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
@@ -113,6 +136,8 @@ static void *raw_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t
 static void *subject_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
     uint64_t whole = whole_pages(bytes);
+    if (beyond_limit(whole))
+        return MAP_FAILED;
     if (bytes == 0 || whole == 0 || (flags & (MAP_32BIT | MAP_GROWSDOWN)))
         return raw_mmap(at, bytes, prot, flags, fd, offset);
     if (at) {
@@ -155,10 +180,6 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
 {
     if (!peet__is_subject())
         return raw_mmap(at, bytes, prot, flags, fd, offset);
-    if (peet__space_take(whole_pages(bytes)) != 0) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
     peet__rt.busy++;
     void *got = subject_mmap(at, bytes, prot, flags, fd, offset);
     if (got != MAP_FAILED &&
@@ -171,8 +192,6 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
     peet__rt.busy--;
     if (got != MAP_FAILED)
         peet__note_memory(PEET_RT_MAPPING, got, bytes, NULL, CALLER);
-    else
-        peet__space_give(whole_pages(bytes));
     return got;
 }
 
@@ -182,7 +201,6 @@ PUBLIC int munmap(void *at, size_t bytes)
 {
     int result = (int)syscall(SYS_munmap, at, bytes);
     if (result == 0 && peet__is_subject()) {
-        peet__space_give(whole_pages(bytes));
         peet__rt.busy++;
         peet__domain_unmapped((uint64_t)at, (uint64_t)at + whole_pages(bytes));
         place_give((uint64_t)at, (uint64_t)at + whole_pages(bytes));
@@ -200,6 +218,8 @@ static void *raw_mremap(void *old, size_t old_bytes, size_t bytes, int flags, vo
 static void *subject_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *fixed)
 {
     uint64_t lo = (uint64_t)old, old_hi = lo + whole_pages(old_bytes), whole = whole_pages(bytes);
+    if (lo + whole > old_hi && beyond_limit(lo + whole - old_hi))
+        return MAP_FAILED;
     if (flags & MREMAP_FIXED) {
         void *got = raw_mremap(old, old_bytes, bytes, flags, fixed);
         if (got != MAP_FAILED) {
@@ -315,9 +335,6 @@ PUBLIC void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 /* -------------------------------------------------------------------------------------------------- break */
 
-/* The process's own break moves with libc's allocations for the host, so the subject has another. */
-static uint64_t brk_now = PEET__BRK_BASE, brk_mapped = PEET__BRK_BASE;
-
 static int subject_brk(uint64_t to)
 {
     if (to < PEET__BRK_BASE || to > PEET__BRK_END) {
@@ -325,20 +342,16 @@ static int subject_brk(uint64_t to)
         return -1;
     }
     uint64_t end = whole_pages(to);
-    if (end > brk_mapped && peet__space_take(end - brk_mapped) != 0) {
-        errno = ENOMEM;
+    if (end > brk_mapped && beyond_limit(end - brk_mapped))
         return -1;
-    }
     if (end > brk_mapped &&
         raw_mmap((void *)brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) {
         errno = ENOMEM;
         return -1;
     }
-    if (end < brk_mapped) {
+    if (end < brk_mapped)
         syscall(SYS_munmap, end, brk_mapped - end);
-        peet__space_give(brk_mapped - end);
-    }
     if (end > brk_mapped && peet__domain_added(brk_mapped, end, PROT_READ | PROT_WRITE, PEET_DOMAIN_SHARED) != 0)
         return -1;
     if (end < brk_mapped)

@@ -2,7 +2,7 @@
 /*
  * Limits that the subject sets on its own memory (RLIMIT_AS, RLIMIT_DATA).  The kernel counts the whole process, in
  * which the simulator has reserved and needs more than any program asks for; results would be lost.  So the subject's
- * limit is kept here: its heap and its mappings go by it (peet__space_take()), it reads what it has set, and what it
+ * limit is kept here: its heap and its mappings go by it (peet__space_lacks()), it reads what it has set, and what it
  * executes gets it.  The kernel is told nothing before.  A limit that the process was started with (ulimit -v) holds
  * for both worlds as ever.
  */
@@ -44,7 +44,7 @@ static int get(int resource, struct rlimit *out)
     return 0;
 }
 
-/* The lower of the two limits, less what is in use, is left. */
+/* The lower of the two limits. */
 static void settle(void)
 {
     rlim_t most = RLIM_INFINITY;
@@ -52,8 +52,8 @@ static void settle(void)
         most = kept_space.limit.rlim_cur;
     if (kept_data.set && kept_data.limit.rlim_cur < most)
         most = kept_data.limit.rlim_cur;
-    const uint64_t used = NATIVE_BYTES + peet__heap_footprint_bytes();
-    peet__space_left = most == RLIM_INFINITY ? UINT64_MAX : most > used ? most - used : 0;
+    peet__space_most = most == RLIM_INFINITY ? UINT64_MAX : most > NATIVE_BYTES ? most - NATIVE_BYTES : 0;
+    peet__map_count();
 }
 
 static int set(int resource, const struct rlimit *limit)

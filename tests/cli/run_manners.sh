@@ -125,6 +125,7 @@ set +m
 
 # Memory that is limited, by the shell or by the program itself, costs no results.
 cat >limit.c <<'END'
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,15 @@ int main(void)
     printf("%d %d %d", small != NULL, large != NULL, large == NULL && errno == ENOMEM);
     large = mmap(0, 200 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     printf(" %d %d", large != MAP_FAILED, errno == ENOMEM);
+    large = realloc(small, 200 << 20);
+    printf(" %d %d", large != NULL, errno == ENOMEM);
+    large = mmap(0, 30 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 10; i++) { /* what is mapped over itself takes no more, and what is unmapped twice gives no more */
+        large = mmap(large, 20 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        printf(" %d %d", large != MAP_FAILED, munmap(large + (20 << 20), 10 << 20));
+    }
+    printf(" %d", mremap(large, 20 << 20, 100 << 20, MREMAP_MAYMOVE) != MAP_FAILED);
+    printf(" %d", mmap(0, 60 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
     limit.rlim_cur = 70 << 20;
     printf(" %d\n", setrlimit(RLIMIT_AS, &limit) != 0 && errno == EINVAL);
     fflush(stdout);
@@ -149,9 +159,11 @@ int main(void)
 END
 must "$peetcc" -O1 -fno-builtin -o limit limit.c
 if [ -z "${PEET_SANITIZED:-}" ] || [ "$PEET_SANITIZED" = OFF ]; then # a sanitizer wants terabytes of address space
-    must "$peet" run -q -d limited -- ./limit >out.txt
-    equal "under its own limit" "$(cat out.txt)" "$("$PEET_PLAIN_CC" -O1 -fno-builtin -o plain limit.c && ./plain)"
-    [ -s limited/stats.json ] || fail "no results under the program's own limit"
+    for foreign in ranges auto; do # peet's allocator and the C library's
+        must "$peet" run -q --foreign=$foreign -d limited -- ./limit >out.txt
+        equal "under its own limit, $foreign" "$(cat out.txt)" "$("$PEET_PLAIN_CC" -O1 -fno-builtin -o plain limit.c && ./plain)"
+        [ -s limited/stats.json ] || fail "no results under the program's own limit"
+    done
     for kilobytes in 300000 600000 1000000; do
         (ulimit -v $kilobytes; "$peet" run -q --machine bus --cores 2 -d shell -- ./sum 2>err >/dev/null) || fail "ulimit -v $kilobytes: $(cat err)"
         [ -s shell/stats.json ] || fail "no results under ulimit -v $kilobytes"
