@@ -8,6 +8,7 @@
  */
 #include "foreign/translate.h"
 
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -282,6 +283,8 @@ void peet__foreign_improve(void)
 {
     enum { OFTEN = 64 };
     uint64_t kept = 0;
+    if (_r_debug.r_state == RT_DELETE)
+        return; /* the text of some image may be gone, and the dynamic linker tells when it knows of it no more */
     const uint64_t n = nyoung;
     for (uint64_t k = 0; k < n; k++) {
         struct trace *const t = by_word[young[k]];
