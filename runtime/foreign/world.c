@@ -263,16 +263,17 @@ static void bind_world(void)
     peet__foreign_concurrent(0);
 }
 
-/* Streams need not wait for anybody as long as there is nobody. */
+/* Streams need not wait for anybody as long as there is nobody, nor take a line away from a terminal that shows none. */
 void peet__foreign_concurrent(int concurrent)
 {
+    const int simulated = concurrent || peet__progress_shown();
     if (concurrent)
         peet__allocator_threads();
     for (size_t k = 0; k < sizeof streams / sizeof *streams; k++)
         if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile") &&
             !strstr(peet__world_name(streams[k]), "open"))
             /* locks are the mapper's from the first, and what a path stands for is the runtime's */
-            peet__world_to[streams[k]] = concurrent ? simulated_streams[k] : peet__world_real[streams[k]];
+            peet__world_to[streams[k]] = simulated ? simulated_streams[k] : peet__world_real[streams[k]];
 }
 
 /* A check of foreign code with a full ring: see invariant 4. */

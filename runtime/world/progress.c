@@ -22,11 +22,16 @@ void peet__progress_begin(void)
     page = at == -1 ? NULL : (volatile uint64_t *)at;
 }
 
+int peet__progress_shown(void)
+{
+    return page && page[PEET_PROGRESS_TERMINAL];
+}
+
 void peet__progress_yield(int fd)
 {
     static const char away[] = "\r\033[K";
     struct stat st;
-    if (!page || !page[PEET_PROGRESS_TERMINAL] || page[PEET_PROGRESS_LINE] == PEET_LINE_SUBJECT)
+    if (!peet__progress_shown() || page[PEET_PROGRESS_LINE] == PEET_LINE_SUBJECT)
         return;
     int saved_errno = errno;
     if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == page[PEET_PROGRESS_TERMINAL] &&

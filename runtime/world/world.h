@@ -173,6 +173,8 @@ ssize_t peet__pipe_write(int fd, const void *bytes, size_t n);
 /* -------------------------------------------------------------------------------------- progress.c */
 
 void peet__progress_begin(void); /* with the settings */
+/** Is there a terminal that shows the progress line? */
+int peet__progress_shown(void);
 /** The subject is about to write here: the progress line makes room. */
 void peet__progress_yield(int fd);
 
