@@ -6,30 +6,31 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { CHUNK_BYTES = 1 << 18 };
 
+/* Mapped twice, to be written and to be run.  No memory file: the program's own limit on the size of files (RLIMIT_FSIZE) is
+ * the process's. */
 static struct peet__chunk *chunk_new(size_t size)
 {
     struct peet__chunk *c = calloc(1, sizeof *c);
-    int fd = c ? memfd_create("peet-decoders", MFD_CLOEXEC) : -1;
-    if (fd < 0 || ftruncate(fd, (off_t)size) != 0)
-        goto fail;
+    if (!c)
+        return NULL;
     c->size = size;
-    c->write = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    c->write = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (c->write == MAP_FAILED)
         goto fail;
-    c->run = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-    if (c->run == MAP_FAILED) {
-        munmap(c->write, size);
-        goto fail;
-    }
-    close(fd);
+    c->run = mremap(c->write, 0, size, MREMAP_MAYMOVE);
+    if (c->run == MAP_FAILED)
+        goto fail_write;
+    if (mprotect(c->run, size, PROT_READ | PROT_EXEC) != 0)
+        goto fail_run;
     return c;
+fail_run:
+    munmap(c->run, size);
+fail_write:
+    munmap(c->write, size);
 fail:
-    if (fd >= 0)
-        close(fd);
     free(c);
     return NULL;
 }
