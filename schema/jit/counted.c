@@ -11,10 +11,11 @@
 
 #include <string.h>
 
-/* Does it jump out of its function, perhaps? */
-static int is_tail_jump(const struct peet_block *block)
+/* Does it jump out of its function, perhaps?  In foreign code an indirect jump may, as longjmp()'s into the program does. */
+static int is_tail_jump(const struct peet_block *block, int is_trace)
 {
-    return block->ninsns != 0 && strncmp(block->insns[block->ninsns - 1].opcode->name, "TAILJMP", 7) == 0;
+    const char *name = block->ninsns != 0 ? block->insns[block->ninsns - 1].opcode->name : "";
+    return strncmp(name, "TAILJMP", 7) == 0 || (is_trace && strncmp(name, "JMP64", 5) == 0);
 }
 
 /* Where a function is entered; after a call, a return or a jump that leaves a function; in the middle of a trace of
@@ -25,7 +26,7 @@ void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_bl
     const int other = block->index != 0 && block[-1].function != block->function;
     c->always = (block->flags & PEET_BLOCK_ENTRY) != 0 || (is_trace && (block->flags & PEET_BLOCK_SYNC) != 0) ||
         other || peet_block_is_first(block);
-    c->stops = (uint8_t)(peet_block_leaves(block) || is_tail_jump(block));
+    c->stops = (uint8_t)(peet_block_leaves(block) || is_tail_jump(block, is_trace));
 }
 
 #ifdef __x86_64__
