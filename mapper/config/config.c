@@ -362,6 +362,10 @@ int peet_config_set_ranges(struct peet_config *config, const char *where, const 
     if (peet_text_bool(text, &value))
         return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of on|off", where, text);
     config->ranges = value != 0;
+    if (!value && !config->foreign_chosen) {
+        config->foreign = PEET_CONFIG_FOREIGN_RANGES; /* nothing of libraries is to be seen */
+        config->foreign_chosen = 1;
+    }
     return 0;
 }
 
