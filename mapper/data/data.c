@@ -368,9 +368,14 @@ static void unmap_vast(struct peet_datamap *m, uint64_t lo, uint64_t hi)
     m->last_range = 0;
 }
 
+void peet_datamap_set_headers(struct peet_datamap *m)
+{
+    m->heap_grain = 8;
+}
+
 int peet_datamap_alloc(struct peet_datamap *m, const struct peet_datamap_block *b)
 {
-    const uint64_t grain = b->kind != PEET_DATA_MAPPED ? 16 : b->exact ? 1 : 4096;
+    const uint64_t grain = b->kind != PEET_DATA_MAPPED ? m->heap_grain : b->exact ? 1 : 4096;
     uint64_t covered = b->bytes ? (b->bytes + grain - 1) & ~(grain - 1) : grain, number = UINT64_MAX;
     struct peet__structure *s = NULL;
     uint32_t old = b->moved_from ? peet_index_find(&m->index, b->moved_from) : 0;
@@ -491,6 +496,7 @@ int peet_datamap_new(const struct peet_datamap_hooks *hooks, struct peet_datamap
         peet_datamap_free(m);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     }
+    m->heap_grain = 16;
     if (hooks)
         m->hooks = *hooks;
     *out_map = m;

@@ -80,6 +80,9 @@ void peet_datamap_settle(struct peet_datamap *map);
 int peet_datamap_is_own(struct peet_datamap *map, uint64_t pc);
 /** peet_datamap_knows() - is a pc in one of the images? */
 int peet_datamap_knows(const struct peet_datamap *map, uint64_t pc);
+/** peet_datamap_set_headers() - 8 bytes before a block may be the allocator's, and are no part of the block that ends there */
+void peet_datamap_set_headers(struct peet_datamap *map);
+
 /** peet_datamap_set_allocators() - functions, by name or pattern, that stand for their callers, as malloc() does;
  * borrowed */
 void peet_datamap_set_allocators(struct peet_datamap *map, const char *const *names, size_t n);

@@ -85,6 +85,7 @@ struct peet_datamap {
         uint8_t kind;
     } release; /* noted and not settled; address 0: none */
     struct peet_datamap_hooks hooks;
+    uint32_t heap_grain; /* blocks end at multiples of it: 16, or 8 if a header of the allocator's may come next */
     const char *const *allocators;
     size_t nallocators;
     char **texts; /* strings that structures refer to */

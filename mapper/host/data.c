@@ -161,6 +161,8 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
         err = read_rules(config, &rules, &n, error);
     live.program = program;
     live.config = config;
+    if (!err && config->foreign == PEET_CONFIG_FOREIGN_RECORD)
+        peet_datamap_set_headers(live.data);
     peet_ctx_stack(peet_ctx_main(), &main_lo, &main_hi);
     if (!err)
         peet_datamap_set_allocators(live.data, (const char *const *)config->allocators.texts, config->allocators.n);
