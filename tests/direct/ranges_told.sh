@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries' operations on ranges: an observer that counts some of them by range() is shown the others, and together that is what it
 # is shown of them when another one looks on, too.
+export PEET_FOREIGN=ranges # it is about operations on ranges
 . "$(dirname "$0")/../tools/common.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 here=$(dirname "$0")

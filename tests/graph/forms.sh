@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Work, span and parallelism against closed forms; time on p processors of `ideal` between the bounds; the same graph on every machine; the token game.
+export PEET_FOREIGN=ranges # the closed forms are those of the program alone
 . "$(dirname "$0")/../lib.sh"
 cat >shapes.c <<'C'
 #include <pthread.h>

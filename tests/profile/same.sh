@@ -89,7 +89,7 @@ for machine in ideal bus,cache=2KiB,line=32,ways=4; do
     done
 done
 # what a library calls is below the function that went there by a tail call, and a call in pieces is one
-must "$peet" run -q --observe profile --observe counts -d unseen.out -- ./unseen >said.txt
+must "$peet" run -q --foreign=ranges --observe profile --observe counts -d unseen.out -- ./unseen >said.txt
 equal "who sorts" "$(jq -r '[.profile.calls[] | select(.callee == "compare" or .callee == "qsort") | .caller] | unique | join(" ")' unseen.out/stats.json)" sort
 equal "calls of qsort()" "$(jq '[.profile.functions[] | select(.name == "qsort").calls] | add' unseen.out/stats.json)" \
     "$(jq '[.counts.functions[] | select(.name == "qsort").calls] | add' unseen.out/stats.json)"
