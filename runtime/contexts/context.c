@@ -324,6 +324,7 @@ void peet__go_plain(void)
     peet__ctl->stub = (void *)peet__stub_plain;
     peet__control_hooks(0);
     peet__park_cursor();
+    peet__rt.limit = peet__ctl->scratch_limit; /* a signal that waits still puts the limit back to it */
 }
 
 /* ------------------------------------------------------------------------------------------- questions */

@@ -107,6 +107,8 @@ signals)
     # an iteration begins with its own start, whatever came before it
     simulate doall-signals; expect_status 0
     awk '/^DOALL_START/ && last ~ /^SIGNAL/ { exit 1 } { last = $0 }' log || fail "a handler ran between iterations"
+    # the handler runs after the host has finished, in code that is not simulated any more
+    simulate exit-signals; expect_status 0; expect_output "$handlers"
     simulate at-once; expect_status 0; expect_output "signals at once\n$handlers"
     ;;
 allocation)

@@ -546,6 +546,14 @@ int main(int argc, char **argv)
         return deferred_count();
     if (!strcmp(mode, "doall-signals"))
         return doall_signals();
+    if (!strcmp(mode, "exit-signals")) { /* one waits when the program ends */
+        signal(SIGALRM, on_alarm);
+        every_us(1000);
+        while (LIMIT) /* until one waits for a check */
+            ;
+        every_us(0);
+        return 0; /* without a check */
+    }
     if (!strcmp(mode, "at-once"))
         return at_once();
     if (!strcmp(mode, "allocation"))
