@@ -80,10 +80,6 @@ static int run_direct(struct peet_decode_state *s, struct peet_direct_run *run)
     }
     if (to == d->leave)
         return 0;
-    if (p->direct->rest != 0)
-        p->direct->rest--;
-    else if (!p->direct->table.logged)
-        peet__direct_sample(p, s->function, at, s->end);
     prepare(s, run, d);
     enter(s, run, d, to);
     if (run->at == at && run->last == s->last && run->tail < 0 && !run->waits)

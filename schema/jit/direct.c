@@ -2,7 +2,7 @@
 /*
  * Machine code for blocks that the machine leaves to peet (<peet/direct.h>): it decodes a record, looks its lines up,
  * adds its time, and jumps to the next.  This file makes the code of a function; preamble.c makes
- * what all functions share, and probes.c, straddles.c, ranges.c, staying.c and watch.c make parts of a block.
+ * what all functions share, and probes.c, ranges.c, staying.c and watch.c make parts of a block.
  *
  *   1. Before the code of each block, registers and memory are as decode/direct.c has them between two records.
  *   2. Where a block has no code, or its code cannot decide a case, the code returns, and decode/direct.c continues.
@@ -25,7 +25,6 @@ static void free_direct(struct peet_program *p)
             free(p->functions[k]->direct->patchables);
 #ifdef __x86_64__
     peet__chunks_free(&p->direct->chunks);
-    peet__direct_trees_free(p->direct);
 #endif
     peet__direct_commit_free(p->direct);
     peet__direct_hold_free(p->direct);
@@ -113,8 +112,7 @@ static void patch_jumps(struct emitter *m)
 {
     const struct peet__direct_function *const compiled = m->compiled;
     for (uint32_t k = 0; k < compiled->npatchables; k++)
-        if (!compiled->patchables[k].inside)
-            aim_at(&m->e, compiled->patchables[k].from, *peet__direct_entry(compiled, compiled->patchables[k].to));
+        aim_at(&m->e, compiled->patchables[k].from, *peet__direct_entry(compiled, compiled->patchables[k].to));
 }
 
 /* Is the word rax that of the block? */
@@ -460,7 +458,7 @@ static void make_block(struct emitter *m, uint32_t index)
         jump_if(e, happen(m, pad, 0, -1), m->leave);
         aim(e, skip);
     }
-    body = m->compiled->body[index] = here(e);
+    body = here(e);
     if (c->loop) {
         emit_loop(m, w);
         too_late = see_time(e);
@@ -469,16 +467,12 @@ static void make_block(struct emitter *m, uint32_t index)
     }
     fall(m, index, too_late, 0);
     emit_stubs(m);
-    *peet__direct_entry(m->compiled, index) = m->compiled->begin[index] = begin;
+    *peet__direct_entry(m->compiled, index) = begin;
     if (c->sync) {
         m->compiled->sync[index] = here(e);
         constant(e, R8, (uint64_t)(uintptr_t)m->compiled->table);
         store(e, R8, RBX, RUN(blocks));
         jump(e, body);
-        if (can_patch(m)) {
-            patchable(m, e->at, (int32_t)index);
-            m->compiled->patchables[m->compiled->npatchables - 1].inside = 1;
-        }
     }
 }
 
@@ -516,15 +510,12 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
 {
     enum { PATIENCE = 8 };
     struct peet__direct_function *compiled = peet__own(f, 1, sizeof *compiled);
-    const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
+    const void **table = peet__own(f, (size_t)f->nsegments + 1 + f->nall, sizeof *table);
     if (!compiled || !table || !(compiled->sync = peet__own(f, f->nsegments, sizeof *compiled->sync)) ||
         !(compiled->told = peet__own(f, f->nall, sizeof *compiled->told)) ||
-        !(compiled->body = peet__own(f, f->nall, sizeof *compiled->body)) ||
-        !(compiled->begin = peet__own(f, f->nall, sizeof *compiled->begin)) ||
         !(compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) ||
         !(compiled->strips = peet__own(f, f->nall, sizeof *compiled->strips)) ||
         !(compiled->counts = peet__own(f, f->nall, sizeof *compiled->counts)) ||
-        !(compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) ||
         !(compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) ||
         !(compiled->asked = peet__own(f, f->nall, sizeof *compiled->asked)) ||
         !(compiled->sites = peet__own(f, f->nall, sizeof *compiled->sites)))
@@ -568,13 +559,10 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->mark = c->run + pre.mark, m->show = c->run + pre.show, m->report = c->run + pre.report;
     compiled->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     compiled->leave = m->leave;
-    compiled->write = c->write;
-    compiled->run = c->run;
     compiled->npatchables = 0;
-    compiled->miss = m->miss;
     for (uint32_t k = 0; k < f->nsegments; k++) {
         *peet__direct_entry(compiled, k) = compiled->sync[k] = m->leave;
-        compiled->body[k] = compiled->behind[k] = compiled->strips[k] = NULL;
+        compiled->behind[k] = compiled->strips[k] = NULL;
     }
     for (uint32_t k = 0; k < f->nsegments; k++) {
         if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k))

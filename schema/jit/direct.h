@@ -17,7 +17,6 @@ typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 struct peet__direct_patchable {
     uint8_t *from; /* after the jump, where it is written */
     uint32_t to;
-    uint8_t inside; /* it leads after what a block does for the padding before it */
 };
 
 /** A block that is counted, and may be shown to observers. */
@@ -42,23 +41,18 @@ enum peet__iterations {
 /** The code of a function. */
 struct peet__direct_function {
     peet__direct_enter *enter;
-    const void *leave, *miss;
+    const void *leave;
     const void **table; /* of the function, which is its middle; before it, by plain word, where to go for such a
-                           record, leave if there is no code; after it, by index, how often each block was taken, and
-                           then its struct peet__direct_straddles or NULL */
+                           record, leave if there is no code; after it, by index, how often each block was taken */
     const void **sync;  /* the same for a record that says where it is */
     uint64_t *told;     /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches;      /* by index and observer: that the code goes by; NULL: none */
     struct peet__direct_counted_site *sites; /* by index */
     uint8_t *asked;                          /* by index: watches are known */
     uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
-    const void **begin;       /* by index: a block's code; NULL: none */
-    const void **body;        /* the same after what it does for the padding before it; NULL: none */
-    const void **behind;  /* by index: what comes after the block, which has happened: on to the next; NULL: no code */
-    const void **strips;  /* by index: where a loop goes on between two iterations; NULL: it cannot */
-    uint8_t *counts;      /* by index: enum peet__iterations, when there is code */
-    const void ***back;   /* by index and probe: where a block goes on after a miss; NULL: not known */
-    uint8_t *write, *run; /* the chunk that the code is in */
+    const void **behind; /* by index: what comes after the block, which has happened: on to the next; NULL: no code */
+    const void **strips; /* by index: where a loop goes on between two iterations; NULL: it cannot */
+    uint8_t *counts;     /* by index: enum peet__iterations, when there is code */
     struct peet__direct_patchable *patchables;
     uint32_t npatchables, cpatchables;
     uint32_t cut; /* so often the machine said that it has more to say of a block's probes */
@@ -66,19 +60,6 @@ struct peet__direct_function {
 
 /** The word at the end of those that the code may take; no record begins with it. */
 #define PEET__DIRECT_STOP UINT64_C(1)
-
-/** Code for executions of a block some of whose probes lie in two lines, by the name of how they do; a table that is
- * never full. */
-struct peet__direct_straddles {
-    const uint64_t *names;
-    uint64_t n;
-    struct peet__direct_straddle {
-        uint64_t name;
-        const void *to; /* a function; NULL: none is here */
-    } straddles[];
-};
-enum { PEET__STRADDLES_BITS = 8, PEET__STRADDLES_MOST = 3 << (PEET__STRADDLES_BITS - 2) };
-#define PEET__STRADDLES_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /** Records that say where they are, met before. */
 struct peet__direct_sync {
@@ -124,9 +105,6 @@ struct peet__direct_site {
 };
 enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
 
-struct peet__trace_tree;
-struct peet__sample;
-
 struct peet__direct {
     const struct peet_direct *ops;
     void *self;
@@ -162,9 +140,6 @@ struct peet__direct {
     void *noted_host;
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
-    struct peet__trace_tree *trees;                        /* trace_tree.c */
-    struct peet__sample *samples;                          /* what was executed lately; NULL: no memory for it */
-    uint32_t nsamples, rest, pause;                        /* so many calls to come without; so many after these */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };
 
@@ -268,19 +243,6 @@ static inline void peet__direct_ends(struct peet__direct *direct, struct peet_di
 /** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
 
-/* trace_tree.c */
-/** peet__direct_sample() - these words are executed next: emits code for traces that are executed often, when it has
- * seen enough.  @f: their function, or NULL */
-void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at,
-    const uint64_t *end);
-/** What was executed on traces is counted for each of their blocks. */
-void peet__direct_trees_settle(struct peet__direct *direct);
-void peet__direct_trees_free(struct peet__direct *direct);
-/* straddles.c */
-/** peet__direct_learn_straddle() - the block is to be taken by a function from now on when it comes as it did just now.
- * Returns: 0 */
-int peet__direct_learn_straddle(struct peet_direct_run *run, uint32_t block_id);
-
 /* ranges.c */
 /** The record of a range operation, as a word. */
 #define PEET__RANGE_RECORD PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, PEET__RANGE_ARGS)
@@ -318,13 +280,6 @@ static inline const void **peet__direct_entry(const struct peet__direct_function
 static inline uint64_t *peet__direct_taken(const struct peet__direct_function *d, uint32_t index)
 {
     return (uint64_t *)&d->table[1 + index];
-}
-
-/** Its cuts. */
-static inline const void **peet__direct_straddles_of(const struct peet__direct_function *d, uint32_t nall,
-    uint32_t index)
-{
-    return &d->table[1 + nall + index];
 }
 
 /** Whose run it is, while blocks are taken. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files that make machine code share: direct.c makes blocks, preamble.c the code around them, probes.c their probes, watch.c what observers
- * compare, straddles.c blocks in two lines, staying.c and strips.c loops, trace_code.c traces of several blocks.  struct emitter has
+ * compare, staying.c and strips.c loops.  struct emitter has
  * the function whose code is being written.
  */
 #ifndef PEET_EMITTER_H
@@ -169,11 +169,6 @@ void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
 /** peet__direct_log() - the use of a frame becomes an entry of the log at rsi.  @found: where in the run the frame is; 0: it
  * is in rcx.  Changes rcx and rdx */
 void peet__direct_log(struct peet__emit *e, uint32_t entry, int32_t found);
-
-/* straddles.c */
-/** If the combination of straddling probes has a function, calls that; the probes' addresses are among the run's.
- * Returns: after the jump that is taken afterwards; what comes next is done if there is none */
-uint8_t *peet__direct_call_straddle(struct emitter *m, const struct requested *w);
 
 /* staying.c */
 /** rcx becomes so many times run.turns. */

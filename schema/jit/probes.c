@@ -10,7 +10,7 @@
  *
  * If a line is not there, the code calls the machine: miss() for this line, or other() for the whole block.  Before the
  * first probe nothing of the block has happened.  With table.logged, the old used[frame] goes to run->log first, so
- * that the hit can be undone.  straddles.c has blocks whose probes lie in two lines.
+ * that the hit can be undone. 
  */
 #include "jit/emitter.h"
 
@@ -186,9 +186,6 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
     const struct peet__block *const c = &m->f->code[w->index];
     const struct peet_direct_block *const d = &w->d;
     const uint32_t requested = (uint32_t)(w - m->requested);
-    const void **const backs = tail < 0 && !d->whole ? peet__own(m->f, d->nlooks, sizeof *backs) : NULL;
-    if (tail < 0)
-        m->compiled->back[w->index] = backs;
     /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
     for (uint32_t k = d->nlooks; k-- > 0;) {
         const struct peet__address a = begin_of(c, &d->looks[k]);
@@ -225,8 +222,6 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
         struct stub *const miss = add_stub(m, missing, requested, -1, STUB_MISS);
         miss->back = e->at;
         miss->probe = (uint8_t)k;
-        if (backs)
-            backs[k] = here(e);
         note(m, w, k);
     }
     if (m->direct->table.logged && d->nlooks != 0) {
@@ -250,8 +245,7 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
     struct requested *const w = &m->requested[c->argument];
-    uint8_t *could_not, *cut = NULL;
-    int is_long = 0;
+    uint8_t *could_not;
     if (c->span != 0) {
         peet__direct_see_line(m, c->span);
         jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
@@ -265,7 +259,6 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         const struct peet__address a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        is_long |= w->d.looks[k].span > 1;
     }
     if (m->direct->holds && peet__direct_watchers(m, w->index) != 0)
         peet__direct_store_values(m, w);
@@ -273,8 +266,6 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
         constant(e, RAX, (uint64_t)(uintptr_t)&m->compiled->watches[w->index * m->direct->nobservers]);
         store(e, RAX, RBX, RUN(missing));
     }
-    if (is_long && m->direct->ops->cut && !m->direct->table.logged)
-        cut = peet__direct_call_straddle(m, w);
     if (m->direct->table.logged) {
         CODE(e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
         word32(e, (uint32_t)RUN(tail_here));
@@ -284,8 +275,6 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
     word32(e, m->f->blocks[w->index].id);
     call(e, m->other);
     could_not = jump_ahead(e, IF_NOT);
-    if (cut)
-        aim(e, cut);
     const uint8_t *const taken = here(e);
     add_constant(e, R15, w->stamps);
     jump(e, e->run + (w->back - e->write));
@@ -331,16 +320,12 @@ void peet__direct_emit_units(struct emitter *m, const struct stub *c)
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times)
 {
     enum { A_GOOD_PART = 8 };
-    if (times == PEET_DIRECT_CUT)
-        return peet__direct_learn_straddle(run, block_id);
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;
     if (!d->ops->often || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
         return 0;
-    peet__direct_trees_settle(d);
-    if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) ||
-        d->ops->often(d->self, &f->blocks[index]) != 0)
+    if (d->ops->often(d->self, &f->blocks[index]) != 0)
         return 0;
     const uint32_t n = ++f->direct->cut;
     if ((n & (n - 1)) != 0) /* less and less often: what waits is said with what comes next */

@@ -72,8 +72,6 @@ static void tell_cycles(const struct peet__direct *d, const struct peet__functio
 void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
 {
     struct peet__direct *const d = p->direct;
-    if (d)
-        peet__direct_trees_settle(d);
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
         for (uint32_t k = 0; f->direct && k < f->nall; k++) {

@@ -388,8 +388,7 @@ struct execution {
     const struct peet_block *block;
     uint64_t
         more_time; /* peet__bus_take_straddling(): what references in two lines take beyond the template, in CPI_ONE, */
-    uint32_t more_stamps;      /* and in stamps; */
-    struct straddle *straddle; /* how its groups were split */
+    uint32_t more_stamps; /* and in stamps; */
 };
 /** When the first reference of the way asks for its line. */
 static inline uint64_t peet__bus_request_time(const struct execution *t, const struct line_access *w)

@@ -62,12 +62,6 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
     return peet__bus_straddle_again(b, &b->templates[id], t);
 }
 
-static int direct_straddle(void *self, const struct peet_block *block, struct peet_direct_cut *out)
-{
-    struct bus *const b = self;
-    return peet__bus_straddle_describe(b, &b->templates[block->id], &b->direct->execution, out);
-}
-
 static int direct_often(void *self, const struct peet_block *block)
 {
     return ((struct bus *)self)->ahead ? peet__bus_ahead_often(self, block) : peet__bus_straddle_often(self, block);
@@ -321,7 +315,6 @@ const struct peet_direct peet__bus_direct = {
     .table = direct_table,
     .block = direct_block,
     .often = direct_often,
-    .cut = direct_straddle,
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,

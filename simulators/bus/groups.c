@@ -162,7 +162,6 @@ void peet__bus_groups_count(struct bus *b)
     b->calendar.busy_cycles += write_backs * (b->address_cycles + b->line_cycles);
     b->hw[0].wait_cycles += n->waited;
     b->filled = (struct filled){0};
-    peet__bus_straddles_count(b);
 }
 
 /* May a set be the place of more lines than it has frames?  Then a victim could be a line that the block has touched.

@@ -89,8 +89,6 @@ struct straddle {
     struct straddle *next; /* of the same block, in the same bucket */
     uint64_t name, more_time;
     uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more, */
-    uint64_t taken;                      /* so often by machine code, not counted so far */
-    uint32_t wanted;                     /* how much it should be */
     /* in the order of their first references; of one reference, the first line comes before the second.  0: not to be
      * had */
     uint32_t npieces;
@@ -309,7 +307,6 @@ int peet__bus_take_straddling(struct bus *b, struct execution *t, const struct b
         if (stamp > c->used[frame])
             c->used[frame] = stamp;
     }
-    t->straddle = straddle;
     t->more_time = straddle->more_time;
     t->more_stamps = straddle->more_stamps;
     if (UNLIKELY(straddle->more_stamps)) {
@@ -322,63 +319,10 @@ int peet__bus_take_straddling(struct bus *b, struct execution *t, const struct b
 int peet__bus_straddle_again(struct bus *b, const struct block_template *p, const struct execution *t)
 {
     /* a block that only hits is better looked for at once, however it is split */
-    enum { A_FEW = 64, HIT = 1, MISS = 8, MANY = 256 };
+    enum { A_FEW = 64 };
     const int hit = !t->stalled && !t->more_stamps;
     const uint32_t n = hit ? ++b->straddles[p->straddles - 1]->hits : 0;
-    if (n >= A_FEW && (n & (n - 1)) == 0)
-        return (int)(n & INT32_MAX);
-    if ((t->straddle->wanted += hit ? HIT : MISS) < MANY)
-        return 0;
-    t->straddle->wanted = 0;
-    return PEET_DIRECT_CUT;
-}
-
-int peet__bus_straddle_describe(struct bus *b, const struct block_template *p, const struct execution *t,
-    struct peet_direct_cut *out)
-{
-    struct straddle *const straddle = t->straddle;
-    uint8_t latest = 0;
-    /* else one line might make room for another */
-    if (pieces_many(b, p, straddle) || straddle->npieces > sizeof out->lines / sizeof *out->lines ||
-        peet__bus_room_for((void **)&b->line_accesses, &b->line_accesses_size, b->nline_accesses, straddle->npieces,
-            sizeof *b->line_accesses))
-        return -1;
-    *out = (struct peet_direct_cut){.names = b->straddles[p->straddles - 1]->names,
-        .name = straddle->name,
-        .time = straddle->more_time,
-        .stamps = straddle->more_stamps,
-        .nlines = straddle->npieces,
-        .taken = straddle->more_stamps ? &straddle->taken : NULL};
-    for (uint32_t i = 0; i < straddle->npieces; i++) {
-        const struct piece *const piece = &straddle->pieces[i];
-        const struct line_access *const w = &piece->access;
-        struct line_access *const mine = &b->line_accesses[b->nline_accesses++]; /* of the site */
-        *mine = *w;
-        mine->splits = NULL;
-        mine->loop = NULL;
-        out->lines[i] = (struct peet_direct_line){.look = piece->probe,
-            .second = piece->second,
-            .either = w->permission_mask,
-            .later = latest > w->last,
-            .last = w->last,
-            .site = peet__bus_site_of(b, t->block, b->nline_accesses - 1, piece->probe)};
-        if (out->lines[i].site == UINT32_MAX)
-            return -1;
-        latest = w->last > latest ? w->last : latest;
-    }
-    return 0;
-}
-
-void peet__bus_straddles_count(struct bus *b)
-{
-    struct cache_stats *const s = &b->caches[0].stats;
-    for (uint32_t i = 0; i < b->nstraddles; i++)
-        for (uint32_t k = 0; k < STRADDLE_BUCKETS; k++)
-            for (struct straddle *c = b->straddles[i]->buckets[k]; c; c = c->next) {
-                s->reads += c->taken * c->reads;
-                s->writes += c->taken * c->writes;
-                c->taken = 0;
-            }
+    return n >= A_FEW && (n & (n - 1)) == 0 ? (int)(n & INT32_MAX) : 0;
 }
 
 /* The last uses of both lines, by the offset at which the group begins; 0: a reference straddles them */

@@ -30,15 +30,8 @@ static inline __attribute__((always_inline)) const struct group_split *peet__bus
 int peet__bus_take_straddling(struct bus *b, struct execution *t, const struct block_template *p,
     const struct peet_block *block, const uint64_t *begins);
 /** peet__bus_straddle_again() - peet__bus_take_straddling() was used. Returns: how often executions only hit, if that
- * number is to be reported now; PEET_DIRECT_CUT: this split is so frequent that machine code should have a function for
- * it; else 0 */
+ * number is to be reported now; else 0 */
 int peet__bus_straddle_again(struct bus *b, const struct block_template *p, const struct execution *t);
-/** peet__bus_straddle_describe() - describes how the execution's groups were split. Returns: 0, or -1: this split
- * cannot be described */
-int peet__bus_straddle_describe(struct bus *b, const struct block_template *p, const struct execution *t,
-    struct peet_direct_cut *out);
-/** peet__bus_straddles_count() - what machine code has counted joins the statistics. */
-void peet__bus_straddles_count(struct bus *b);
 /** peet__bus_straddle_often() - most executions of the block are split: works out where its groups' lines are last
  * used. Returns: 0, or -1: no group allows it */
 int peet__bus_straddle_often(struct bus *b, const struct peet_block *block);

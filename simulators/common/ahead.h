@@ -115,7 +115,7 @@ void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_
 void peet_sim_ahead_report(void *self);
 /** The value of a struct peet_direct; @table_of: the machine's table(), which calls peet_sim_ahead_new() */
 #define PEET_SIM_AHEAD_DIRECT(table_of) \
-    {PEET_DIRECT_ABI, sizeof(struct peet_direct), table_of, peet_sim_ahead_block, NULL, NULL, peet_sim_ahead_begin, \
+    {PEET_DIRECT_ABI, sizeof(struct peet_direct), table_of, peet_sim_ahead_block, NULL, peet_sim_ahead_begin, \
         peet_sim_ahead_event, peet_sim_ahead_end, peet_sim_ahead_executed, peet_sim_ahead_ahead, peet_sim_ahead_pause, \
         peet_sim_ahead_undo, peet_sim_ahead_report}
 

@@ -34,7 +34,7 @@ for name in back callbacks jumps recursion sort state tails unseen vectors; do #
     done
     machines=("${machines[@]:1}" "${machines[0]}")
 done
-alike 1 ideal ./vm 10000 12 # blocks that come often: traces of several (schema/jit/trace_tree.c)
+alike 1 ideal ./vm 10000 12 # an interpreter: blocks that come often, by turns
 alike 1 bus ./vm 3000 6
 alike 1 bus ./queens 9
 # libraries' operations on ranges, several threads at once: some of what is counted is undone

@@ -29,7 +29,7 @@ struct peet_block_event;
 struct peet_direct_run;
 struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 8
+#define PEET_DIRECT_ABI 9
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -55,30 +55,6 @@ struct peet_direct_look {
     const uint8_t (*cuts)[2]; /* NULL, or the machine's memory, which stays where it is */
     uint64_t units;           /* 0: none; else without `either` */
 };
-
-/**
- * One way in which the probes of a block lie in two lines, and what such an execution does: one probe for each line, in
- * this order, each with a miss() of its own.  An execution is recognised by `name`, which is the bitwise or of
- * names[probe << line_shift | begin % bytes of a line] over all probes of more than one byte.
- */
-struct peet_direct_line {
-    uint8_t look, second;  /* which probe; 0: the line in which it begins, 1: the next one */
-    uint8_t either, later; /* as in the probe */
-    uint16_t last;
-    uint32_t site;
-};
-struct peet_direct_cut {
-    /* the machine's memory, which stays where it is; always the same for a block.  UINT64_MAX: other() is called */
-    const uint64_t *names;
-    uint64_t name;
-    uint64_t time;   /* beyond that of the block, */
-    uint32_t stamps; /* and stamps beyond those of the block */
-    uint32_t nlines;
-    uint64_t *taken; /* counts such executions; NULL: nobody wants to know */
-    struct peet_direct_line lines[2 * PEET_DIRECT_LOOKS];
-};
-/** What other() may return. */
-enum { PEET_DIRECT_CUT = INT32_MAX };
 
 /** What an execution of a block costs if all of its probes find their lines. */
 struct peet_direct_block {
@@ -108,8 +84,7 @@ struct peet_direct_table {
      * has happened.  @run: the addresses at which the probes begin
      * Returns: 0: the block has been executed, except that its own time and stamps are still to be added (@run's time
      * and stamp may have grown by more than these); -1: the block shall come through event(); n > 0: as 0, and for the
-     * n-th time it could have been done by probes with `cuts`, so ask often() whether it can be described better;
-     * PEET_DIRECT_CUT: as 0, and cut() says how other() can be avoided for such executions */
+     * n-th time it could have been done by probes with `cuts`, so ask often() whether it can be described better */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
     /** loop() - a loop of one block with so many iterations; value i grows by strides[i] from one to the next.  @run:
      * the addresses at which the probes begin in the first iteration.  May be NULL.
@@ -238,10 +213,6 @@ struct peet_direct {
     /** often() - many executions of the block come to other() that a better description would avoid.  May be NULL.
      * Returns: 0: block() describes it better now; -1: there is no better description */
     int (*often)(void *self, const struct peet_block *block);
-    /** cut() - how the block's references were split between lines in the execution for which other() has just been
-     * called.  NULL if other() never returns PEET_DIRECT_CUT.
-     * Returns: 0, or -1: such executions shall come to other() as before */
-    int (*cut)(void *self, const struct peet_block *block, struct peet_direct_cut *out_cut);
     /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
     struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
     /** event() - one execution of a block that has no machine code, as peet_module.block(); run->time grows by all that

@@ -29,7 +29,6 @@ static const struct shape shapes[] = {
 static const char *const protocols[][2] = {RIG_WRITE_BACK_PROTOCOLS};
 enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
-enum { CUTS = 16 };
 /* A block that comes again and again. */
 struct made {
     struct peet_block block;
@@ -38,8 +37,7 @@ struct made {
     int64_t strides[REFS];
     struct peet_direct_block direct;
     int taken; /* by peet, not as an event */
-    unsigned others, ncuts;
-    struct peet_direct_cut cuts[CUTS]; /* that machine code would have by now */
+    unsigned others;
 };
 
 static void make(struct made *m, uint64_t *seed, uint32_t id)
@@ -118,41 +116,12 @@ static uint32_t missed(const struct peet_direct_table *t, struct peet_direct_run
     return (uint32_t)miss.where;
 }
 
-/* A block that is cut as ever, if it was learnt how.  Returns: whether it was */
-static int take_cut(const struct peet_direct_table *t, struct peet_direct_run *run, const struct made *m)
-{
-    uint64_t name = 0;
-    for (uint32_t k = 0; m->ncuts && k < m->direct.nlooks; k++)
-        if (m->direct.looks[k].span > 1)
-            name |= m->cuts[0].names[k << t->line_shift | (run->addresses[k] & ((1ull << t->line_shift) - 1))];
-    for (unsigned i = 0; i < m->ncuts; i++) {
-        const struct peet_direct_cut *const c = &m->cuts[i];
-        if (c->name != name)
-            continue;
-        for (uint32_t k = 0; k < c->nlines; k++) {
-            const struct peet_direct_line *const l = &c->lines[k];
-            const struct peet_direct_look look = {.either = l->either};
-            const uint64_t line = (run->addresses[l->look] >> t->line_shift) + l->second;
-            const uint32_t frame =
-                is_there(t, run, &look, line) ? run->hints[peet_direct_hint(t, line)] : missed(t, run, l->site, line);
-            if (!l->later || run->used[frame] < run->stamp + l->last)
-                run->used[frame] = run->stamp + l->last;
-        }
-        run->time += c->time;
-        run->stamp += c->stamps;
-        if (c->taken != NULL)
-            ++*c->taken;
-        return 1;
-    }
-    return 0;
-}
-
 /* As the machine code does it.  Returns: 0, or -1: it comes as an event */
 static int take(struct bus *b, const struct peet_direct_table *t, struct peet_direct_run *run, struct made *m,
-    uint64_t *inout_cuts, uint64_t *inout_learnt)
+    uint64_t *inout_cuts)
 {
     const struct peet_direct_block *const d = &m->direct;
-    int other = 0, learnt;
+    int other = 0;
     begins_of(m, run);
     for (uint32_t k = 0; k < d->nlooks; k++) {
         const struct peet_direct_look *const look = &d->looks[k];
@@ -163,12 +132,8 @@ static int take(struct bus *b, const struct peet_direct_table *t, struct peet_di
         else
             other |= second != line || (d->whole && !is_there(t, run, look, line));
     }
-    learnt = other && take_cut(t, run, m);
-    *inout_learnt += (uint64_t)learnt;
-    if (other && !learnt && t->other(run, m->block.id) < 0)
+    if (other && t->other(run, m->block.id) < 0)
         return -1;
-    if (other && !learnt && m->ncuts < CUTS && !peet__bus_direct.cut(b, &m->block, &m->cuts[m->ncuts]))
-        m->ncuts++;
     /* whenever peet likes: the same looks, and more to say of them */
     if (other && m->others++ % 2 && !peet__bus_direct.often(b, &m->block)) {
         const struct peet_direct_block before = m->direct;
@@ -215,7 +180,7 @@ static int same_caches(const struct bus *a, const struct bus *b)
 }
 
 static void compare(const struct shape *s, const char *protocol, const char *allocate, uint64_t seed,
-    uint64_t *inout_loops, uint64_t *inout_cuts, uint64_t *inout_learnt)
+    uint64_t *inout_loops, uint64_t *inout_cuts)
 {
     enum { BLOCKS = 24 };
     struct rig direct, blocks, *rigs[] = {&direct, &blocks};
@@ -251,8 +216,7 @@ static void compare(const struct shape *s, const char *protocol, const char *all
                 peet__bus_direct.executed(direct.bus, &m->block, turns);
             } else {
                 for (uint64_t turn = 0; turn < turns; turn++)
-                    if (turn_of(m, turn, &event),
-                        !m->taken || take(direct.bus, &table, run, m, inout_cuts, inout_learnt))
+                    if (turn_of(m, turn, &event), !m->taken || take(direct.bus, &table, run, m, inout_cuts))
                         peet__bus_direct.event(direct.bus, 0, run, &event);
             }
             for (uint64_t turn = 0; turn < turns; turn++)
@@ -280,16 +244,16 @@ static void compare(const struct shape *s, const char *protocol, const char *all
 
 static void test_direct(void)
 {
-    uint64_t cuts = 0, learnt = 0;
+    uint64_t cuts = 0;
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         uint64_t loops = 0;
         for (unsigned p = 0; p < NPROTOCOLS; p++)
             for (uint64_t seed = 1; seed <= 3; seed++)
-                compare(&shapes[i], protocols[p][0], protocols[p][1], 977 * seed + p, &loops, &cuts, &learnt);
+                compare(&shapes[i], protocols[p][0], protocols[p][1], 977 * seed + p, &loops, &cuts);
         CU_ASSERT(loops > 100 / TEST_SHARE);
     }
-    CU_ASSERT(cuts > 1000 / TEST_SHARE && learnt > 1000 / TEST_SHARE);
-    printf("%lu by cuts, %lu cut otherwise ", (unsigned long)learnt, (unsigned long)cuts);
+    CU_ASSERT(cuts > 1000 / TEST_SHARE);
+    printf("%lu in two lines ", (unsigned long)cuts);
 }
 
 int main(void)
