@@ -84,9 +84,10 @@ struct peet__rt {
     int mixed; /* contexts block different signals, or have stacks of their own for handlers */
     int note_allocations;
     int use_ucontext;
-    int *errno_place;         /* this thread's errno */
-    uint64_t thread;          /* thread pointer of the host thread, which runs both worlds, and of the main context */
-    uint64_t fs;              /* of the running context */
+    int *errno_place; /* this thread's errno */
+    uint64_t thread;  /* thread pointer of the host thread, which runs both worlds, and of the main context */
+    uint64_t fs;      /* of the running context */
+    uint64_t kept_fs; /* of the context that the host has taken the thread pointer over from; 0: it has its own */
     struct peet_ctx *current; /* running, or the last that ran */
     uint64_t *limit;          /* the limit that the host asked for; the control page's may be lower */
     struct peet__saved host;
@@ -248,6 +249,8 @@ void peet__exit_prepare_subject(void); /* on the main context, before anything o
 /** Objects loaded since the first call are the host's: their finalisers do not run in the subject. */
 void peet__exit_note_subject_objects(void);
 void peet__exit_note_host_objects(void);
+/** Is the object with this base address one that came with the host? */
+int peet__exit_is_host_object(uint64_t base);
 /** In a child, which is not simulated: back to what a plain program has. */
 void peet__exit_forked(void);
 /** The dynamic linker's finaliser, without those of the host's objects. */
@@ -290,6 +293,14 @@ static inline int peet__is_subject(void)
     return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.fs == peet__fs_base();
 }
 
+/** Host's world: before anything that depends on which thread of the C library's it is (context.c). */
+void peet__own_fs(void);
+static inline void peet__settle_fs(void)
+{
+    if (__builtin_expect(peet__rt.kept_fs, 0) && peet__rt.kept_fs == peet__fs_base_now())
+        peet__own_fs();
+}
+
 /** Where the program's time goes (unseen.c): set the timer for the next sample. */
 void peet__sample_arm(void);
 
@@ -305,6 +316,7 @@ struct peet__visit {
 };
 static inline struct peet__visit peet__visit_begin(void)
 {
+    peet__settle_fs();
     struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject,
         peet__rt.errno_place ? *peet__rt.errno_place : 0, peet__foreign_world};
     peet__rt.busy++;

@@ -5,12 +5,19 @@
  * thread that carries all of them: the thread pointer goes with the switch.  The main context and the host share the
  * process's first thread; between them, errno changes hands.  Two ways to switch: assembly (arch/), and the
  * C library's ucontext for comparison.
+ *
+ * Where only the kernel can set the thread pointer, and each time takes longer than all else here, the host goes on with
+ * that of the context that it has left (`kept_fs`), and most of the time resumes the same one or another context next.
+ * The C library's state of a context's thread is as good for the host as that of its own thread, but for caches of its
+ * allocator and what libraries keep for each thread.  So peet__settle_fs() comes before allocations and whatever makes or
+ * frees contexts; and if the host has other threads, or its modules have thread-local objects, nothing is kept.
  */
 #include "views/domain_internal.h"
 #include "signals/signals.h"
 #include "signals/fatal.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
 extern void *__libc_calloc(size_t, size_t);
@@ -132,6 +139,7 @@ PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, 
     struct peet_ctx **out_ctx)
 {
     static const struct peet_ctx_options worker;
+    peet__settle_fs();
     struct peet_ctx *ctx = options && options->thread ? peet__thread_take(a) : NULL;
     int err = ctx ? 0 : peet__ctx_make(options ? options : &worker, &ctx);
     if (err)
@@ -146,6 +154,7 @@ PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, 
 PUBLIC int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
 {
     int err = 0;
+    peet__settle_fs();
     if (ctx->state != PEET__CTX_NEW) {
         peet__tls_free(ctx);
         err = peet__tls_new(ctx);
@@ -161,6 +170,7 @@ PUBLIC void peet_ctx_free(struct peet_ctx *ctx)
 {
     if (!ctx || ctx == &peet__rt.main_ctx)
         return;
+    peet__settle_fs();
     ctx->held = 0;
     peet__ctx_release(ctx);
 }
@@ -179,10 +189,54 @@ void peet__park_cursor(void)
     peet__ctl->limit = peet__ctl->scratch_limit;
 }
 
+/* errno of a thread pointer's thread. */
+static int *errno_of(uint64_t fs)
+{
+    return (int *)(fs + (uint64_t)peet__rt.errno_place - peet__rt.thread);
+}
+
+void peet__own_fs(void)
+{
+    struct peet__rt *rt = &peet__rt;
+    const int error = *errno_of(rt->kept_fs);
+    rt->kept_fs = 0;
+    peet__set_fs(rt->thread);
+    *rt->errno_place = error;
+}
+
+/* Objects of the host's with thread-local storage, but for those that only keep errors and caches there. */
+static int has_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    static const char *const harmless[] = {"libelf", "libdw", "libunwind"};
+    const char *const slash = strrchr(info->dlpi_name, '/'), *const name = slash ? slash + 1 : info->dlpi_name;
+    for (unsigned k = 0; k < sizeof harmless / sizeof *harmless; k++)
+        if (strncmp(name, harmless[k], strlen(harmless[k])) == 0)
+            return 0;
+    return info->dlpi_tls_modid != 0 && peet__exit_is_host_object(info->dlpi_addr);
+}
+
+static int host_has_threads;
+
+PUBLIC void peet_rt_host_thread(void)
+{
+    host_has_threads = 1;
+    peet__settle_fs();
+}
+
+/* May the host go on with a context's thread pointer, and is that worth it? */
+static int keeps_fs(void)
+{
+    static int keeps = -1;
+    if (__builtin_expect(keeps < 0, 0))
+        keeps = !peet__fsgsbase && !dl_iterate_phdr(has_own_tls, NULL);
+    return keeps && !host_has_threads && !peet__domains_on();
+}
+
 PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
     uint64_t **out_end)
 {
     struct peet__rt *rt = &peet__rt;
+    uint64_t fs;
     if (ctx->state == PEET__CTX_DONE) {
         *out_end = words;
         return PEET_YIELD_DONE;
@@ -199,10 +253,15 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     rt->current = ctx;
     rt->fs = ctx->fs;
     if (ctx->fs == rt->thread) {
+        peet__settle_fs();
         rt->host_errno = *rt->errno_place;
         *rt->errno_place = ctx->saved_errno;
     } else {
-        peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
+        fs = rt->kept_fs ? rt->kept_fs : rt->thread;
+        rt->kept_fs = 0;
+        if (fs != ctx->fs)
+            peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
+        *errno_of(ctx->fs) = ctx->saved_errno;
     }
     if (__builtin_expect(rt->mixed, 0))
         peet__signals_switch_in(ctx);
@@ -223,12 +282,13 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     peet__foreign_world = 0;
     if (peet__domains_on())
         peet__domain_left(ctx);
-    if (ctx->fs == rt->thread) {
-        ctx->saved_errno = *rt->errno_place;
+    ctx->saved_errno = *errno_of(ctx->fs);
+    if (ctx->fs == rt->thread)
         *rt->errno_place = rt->host_errno;
-    } else {
+    else if (keeps_fs() && ctx->why != PEET_YIELD_DONE)
+        rt->kept_fs = ctx->fs;
+    else
         peet__set_fs(rt->thread);
-    }
     if (__builtin_expect(rt->mixed, 0))
         peet__signals_switch_out();
     *out_end = peet__ctl->cursor;

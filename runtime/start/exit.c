@@ -125,11 +125,19 @@ void peet__exit_note_subject_objects(void)
     dl_iterate_phdr(note_subject_object, NULL);
 }
 
-static int note_host_object(struct dl_phdr_info *info, size_t size, void *arg)
+/* Not of the subject, nor of what the process began with. */
+int peet__exit_is_host_object(uint64_t base)
 {
     for (unsigned i = 0; i < nsubject_objects; i++)
-        if (subject_objects[i] == info->dlpi_addr)
+        if (subject_objects[i] == base)
             return 0;
+    return 1;
+}
+
+static int note_host_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    if (!peet__exit_is_host_object(info->dlpi_addr))
+        return 0;
     for (unsigned p = 0; p < info->dlpi_phnum; p++) {
         if (info->dlpi_phdr[p].p_type != PT_DYNAMIC)
             continue;
