@@ -26,6 +26,50 @@ extern void __libc_free(void *);
 struct peet__rt peet__rt;
 struct peet_ctx *peet__ctx_list;
 
+/* ------------------------------------------------------------------------------------- thread pointers */
+
+static enum { KEEPS_UNKNOWN, KEEPS, KEEPS_NOT } keeps_fs;
+
+/* errno of a thread pointer's thread. */
+static int *errno_of(uint64_t fs)
+{
+    return (int *)(fs + (uint64_t)peet__rt.errno_place - peet__rt.thread);
+}
+
+void peet__own_fs(void)
+{
+    struct peet__rt *rt = &peet__rt;
+    const int error = *errno_of(rt->kept_fs);
+    rt->kept_fs = 0;
+    peet__set_fs(rt->thread);
+    *rt->errno_place = error;
+}
+
+PUBLIC void peet_rt_host_thread(void)
+{
+    keeps_fs = KEEPS_NOT;
+    peet__settle_fs();
+}
+
+/* Objects of the host's with thread-local storage, but for those that only keep errors and caches there. */
+static int has_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    static const char *const harmless[] = {"libelf", "libdw", "libunwind"};
+    const char *const slash = strrchr(info->dlpi_name, '/'), *const name = slash ? slash + 1 : info->dlpi_name;
+    for (unsigned k = 0; k < sizeof harmless / sizeof *harmless; k++)
+        if (strncmp(name, harmless[k], strlen(harmless[k])) == 0)
+            return 0;
+    return info->dlpi_tls_modid != 0 && peet__exit_is_host_object(info->dlpi_addr);
+}
+
+/* May the host go on with a context's thread pointer, and is that worth it?  Before the first context is made, when the
+ * host's modules are there. */
+static void find_whether_kept(void)
+{
+    if (keeps_fs == KEEPS_UNKNOWN)
+        keeps_fs = peet__fsgsbase || dl_iterate_phdr(has_own_tls, NULL) ? KEEPS_NOT : KEEPS;
+}
+
 /* ----------------------------------------------------------------------------------------- life cycle */
 
 static void uc_entry(void)
@@ -140,6 +184,7 @@ PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, 
 {
     static const struct peet_ctx_options worker;
     peet__settle_fs();
+    find_whether_kept();
     struct peet_ctx *ctx = options && options->thread ? peet__thread_take(a) : NULL;
     int err = ctx ? 0 : peet__ctx_make(options ? options : &worker, &ctx);
     if (err)
@@ -187,49 +232,6 @@ void peet__park_cursor(void)
 {
     peet__ctl->cursor = peet__ctl->scratch_begin;
     peet__ctl->limit = peet__ctl->scratch_limit;
-}
-
-/* errno of a thread pointer's thread. */
-static int *errno_of(uint64_t fs)
-{
-    return (int *)(fs + (uint64_t)peet__rt.errno_place - peet__rt.thread);
-}
-
-void peet__own_fs(void)
-{
-    struct peet__rt *rt = &peet__rt;
-    const int error = *errno_of(rt->kept_fs);
-    rt->kept_fs = 0;
-    peet__set_fs(rt->thread);
-    *rt->errno_place = error;
-}
-
-/* Objects of the host's with thread-local storage, but for those that only keep errors and caches there. */
-static int has_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    static const char *const harmless[] = {"libelf", "libdw", "libunwind"};
-    const char *const slash = strrchr(info->dlpi_name, '/'), *const name = slash ? slash + 1 : info->dlpi_name;
-    for (unsigned k = 0; k < sizeof harmless / sizeof *harmless; k++)
-        if (strncmp(name, harmless[k], strlen(harmless[k])) == 0)
-            return 0;
-    return info->dlpi_tls_modid != 0 && peet__exit_is_host_object(info->dlpi_addr);
-}
-
-static int host_has_threads;
-
-PUBLIC void peet_rt_host_thread(void)
-{
-    host_has_threads = 1;
-    peet__settle_fs();
-}
-
-/* May the host go on with a context's thread pointer, and is that worth it? */
-static int keeps_fs(void)
-{
-    static int keeps = -1;
-    if (__builtin_expect(keeps < 0, 0))
-        keeps = !peet__fsgsbase && !dl_iterate_phdr(has_own_tls, NULL);
-    return keeps && !host_has_threads && !peet__domains_on();
 }
 
 PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
@@ -285,7 +287,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     ctx->saved_errno = *errno_of(ctx->fs);
     if (ctx->fs == rt->thread)
         *rt->errno_place = rt->host_errno;
-    else if (keeps_fs() && ctx->why != PEET_YIELD_DONE)
+    else if (keeps_fs == KEEPS && ctx->why != PEET_YIELD_DONE && !peet__domains_on())
         rt->kept_fs = ctx->fs;
     else
         peet__set_fs(rt->thread);
