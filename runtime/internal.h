@@ -74,6 +74,7 @@ struct peet_ctx {
 /** State of the process.  One host thread runs both worlds. */
 struct peet__rt {
     int simulated;                               /* under `peet run`, from start-up to the end */
+    int forked;                                  /* a child of a simulated process, which is not simulated */
     int in_subject;                              /* which world is running */
     int capturing;                               /* constructors of shared objects, before the host is there */
     volatile int busy;                           /* inside a part of the runtime that a signal handler may not enter */

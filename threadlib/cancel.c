@@ -112,7 +112,7 @@ PUBLIC void __pthread_register_cancel(__pthread_unwind_buf_t *buffer)
 {
     struct peet__unwind_buf *buf = (struct peet__unwind_buf *)buffer;
     struct peet__thread *self;
-    if (!peet__simulating()) {
+    if (!peet__thread_kept()) {
         PEET__REAL(__pthread_register_cancel)(buffer);
         return;
     }
@@ -124,7 +124,7 @@ PUBLIC void __pthread_register_cancel(__pthread_unwind_buf_t *buffer)
 
 PUBLIC void __pthread_unregister_cancel(__pthread_unwind_buf_t *buffer)
 {
-    if (!peet__simulating()) {
+    if (!peet__thread_kept()) {
         PEET__REAL(__pthread_unregister_cancel)(buffer);
         return;
     }
@@ -134,7 +134,7 @@ PUBLIC void __pthread_unregister_cancel(__pthread_unwind_buf_t *buffer)
 PUBLIC void __pthread_register_cancel_defer(__pthread_unwind_buf_t *buffer)
 {
     struct peet__thread *self;
-    if (!peet__simulating()) {
+    if (!peet__thread_kept()) {
         PEET__REAL(__pthread_register_cancel_defer)(buffer);
         return;
     }
@@ -148,7 +148,7 @@ PUBLIC void __pthread_register_cancel_defer(__pthread_unwind_buf_t *buffer)
 PUBLIC void __pthread_unregister_cancel_restore(__pthread_unwind_buf_t *buffer)
 {
     struct peet__thread *self;
-    if (!peet__simulating()) {
+    if (!peet__thread_kept()) {
         PEET__REAL(__pthread_unregister_cancel_restore)(buffer);
         return;
     }
@@ -162,7 +162,7 @@ PUBLIC void __pthread_unregister_cancel_restore(__pthread_unwind_buf_t *buffer)
 
 PUBLIC void __pthread_unwind_next(__pthread_unwind_buf_t *buffer)
 {
-    if (!peet__simulating())
+    if (!peet__thread_kept())
         PEET__REAL(__pthread_unwind_next)(buffer);
     unwind(((struct peet__unwind_buf *)buffer)->prev);
 }

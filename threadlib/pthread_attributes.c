@@ -13,11 +13,17 @@
 #include <unistd.h>
 #include "machine.h"
 
+/* Whether we know about it: any thread under simulation, and in a child of fork() the caller if it came along. */
+static int known(pthread_t thread)
+{
+    return peet__simulating() || (thread == peet__fs_base() && peet__thread_kept());
+}
+
 /* ------------------------------------------------------------------------------------------- attributes */
 
 PUBLIC int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
-    if (!peet__simulating())
+    if (!known(thread))
         return PEET__REAL(pthread_getattr_np)(thread, attr);
     struct peet__thread *t = peet__thread_of(thread);
     uint64_t lo = 0, hi = 0, guard = 0;
@@ -45,7 +51,7 @@ PUBLIC int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 
 PUBLIC int pthread_setname_np(pthread_t thread, const char *name)
 {
-    if (!peet__simulating())
+    if (!known(thread))
         return PEET__REAL(pthread_setname_np)(thread, name);
     struct peet__thread *t = peet__thread_of(thread);
     if (strlen(name) >= sizeof t->name)
@@ -58,7 +64,7 @@ PUBLIC int pthread_setname_np(pthread_t thread, const char *name)
 
 PUBLIC int pthread_getname_np(pthread_t thread, char *name, size_t bytes)
 {
-    if (!peet__simulating())
+    if (!known(thread))
         return PEET__REAL(pthread_getname_np)(thread, name, bytes);
     const struct peet__thread *t = peet__thread_of(thread);
     if (bytes < sizeof t->name)

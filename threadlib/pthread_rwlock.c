@@ -119,8 +119,17 @@ PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
     return take(lock, PEET_ABSTRACT_RWLOCK_TRYWRITE, 0);
 }
 
+/* In a child of fork(), one that was held in the simulation is free. */
+static int is_free(const pthread_rwlock_t *lock)
+{
+    enum { WRITER = 2, READER = 8 }; /* glibc's bit for a writer, and what a reader adds */
+    return lock->__data.__readers < READER && !(lock->__data.__readers & WRITER);
+}
+
 PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
+    if (peet__rt.forked && is_free(lock))
+        return 0;
     if (!peet__simulating())
         return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_unlocks, PEET__REAL(pthread_rwlock_unlock)(lock),
                                         PEET_ABSTRACT_RWLOCK_UNLOCK, (uint64_t)lock, kind_of(lock))

@@ -11,6 +11,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <peet/module.h>
 
 /* Initial-exec thread-local storage: the same distance from every thread pointer. */
@@ -112,6 +114,11 @@ struct peet__thread *peet__thread_self(void)
     return &me;
 }
 
+int peet__thread_came_along(void)
+{
+    return me.state != PEET__THREAD_NONE;
+}
+
 struct peet__thread *peet__thread_of(pthread_t thread)
 {
     if ((uint64_t)thread == peet__fs_base())
@@ -135,6 +142,17 @@ static void forget(struct peet__thread *t)
     peet_rt_thread_free(t->tp);
 }
 
+/* In a child of fork(), the thread that came along has ended.  The C library does not count it: the process lives on until
+ * it is the only one. */
+static void __attribute__((noreturn)) end_child(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct stat threads; /* two links of the folder's own, and one for each thread */
+    while (stat("/proc/self/task", &threads) == 0 && threads.st_nlink > 3)
+        nanosleep(&pause, NULL);
+    exit(0);
+}
+
 static void finish(struct peet__thread *self)
 {
     static void (*call_tls_dtors)(void);
@@ -143,6 +161,8 @@ static void finish(struct peet__thread *self)
     self->exiting = 1;
     call_tls_dtors(); /* destructors of thread_local objects come first, as in glibc */
     peet__tsd_end(self);
+    if (peet__rt.forked)
+        end_child();
     peet__robust_thread_ends(self);
     self->state = PEET__THREAD_ENDED;
     if (self->detached && !self->joiner)
@@ -512,7 +532,7 @@ PUBLIC int pthread_detach(pthread_t thread)
 
 PUBLIC void pthread_exit(void *result)
 {
-    if (!peet__simulating()) {
+    if (!peet__thread_kept()) {
         PEET__REAL(pthread_exit)(result);
         __builtin_unreachable();
     }
@@ -527,6 +547,8 @@ void peet__main_ended(void)
 {
     struct peet__thread *self = peet__thread_self();
     peet__tsd_end(self);
+    if (peet__rt.forked)
+        end_child();
     peet__robust_thread_ends(self);
     self->state = PEET__THREAD_ENDED;
     peet__event2(PEET_ABSTRACT_SEM_POST, (uint64_t)&main_over, 1);

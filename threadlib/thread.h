@@ -81,6 +81,15 @@ static inline int peet__simulating(void)
     return __builtin_expect(peet__rt.simulated, 0) && peet__is_subject();
 }
 
+/** Whether the caller came into a child of fork() from the simulation: its descriptor, values of keys and cleanup handlers
+ * are kept here to its end.  The threads that a child makes are the C library's. */
+int peet__thread_came_along(void);
+
+static inline int peet__thread_kept(void)
+{
+    return peet__simulating() || (__builtin_expect(peet__rt.forked, 0) && peet__thread_came_along());
+}
+
 /** The C library's function of the same name as ours, looked up once. */
 #define PEET__REAL(name) \
     __extension__({ \

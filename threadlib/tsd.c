@@ -15,16 +15,16 @@ static struct {
     void (*destructor)(void *);
 } keys[PTHREAD_KEYS_MAX];
 
-/* Contexts have values of their own from the first constructor on. */
+/* Contexts have values of their own from the first constructor on, and keep them in a child of fork(). */
 static int ours(void)
 {
-    return peet__simulating() || (__builtin_expect(peet__rt.capturing, 0) && peet__is_subject());
+    return peet__thread_kept() || (__builtin_expect(peet__rt.capturing, 0) && peet__is_subject());
 }
 
 PUBLIC int pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *))
 {
-    /* Ours is called for values of ours: the C library's copy must not call it again. */
-    int err = PEET__REAL(pthread_key_create)(out_key, ours() ? NULL : destructor);
+    /* The C library calls it for its own threads' values: those of a plain run, and of threads that a child of fork() makes. */
+    int err = PEET__REAL(pthread_key_create)(out_key, destructor);
     if (err == 0 && *out_key < PTHREAD_KEYS_MAX) {
         keys[*out_key].generation |= 1;
         keys[*out_key].destructor = destructor;

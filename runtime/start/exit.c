@@ -203,6 +203,7 @@ void peet__exit_forked(void)
     if (!peet__rt.simulated)
         return;
     peet__go_plain();
+    peet__rt.forked = 1;
     forget_host_streams();
     peet__signals_end();
 }

@@ -19,7 +19,7 @@ only=${PEET_POSIX_ONLY:-.}
 known() { # NAME: says the reason, or fails
     case $1 in
     pthread_barrierattr_getpshared/2-1 | pthread_rwlockattr_getpshared/2-1 | pthread_cond_broadcast/2-3 | pthread_cond_signal/1-2 | pthread_cond_timedwait/[24]-[24] | \
-        pthread_cond_wait/2-2 | pthread_detach/4-3 | pthread_exit/6-1 | pthread_mutex_trylock/[124]-[12] | pthread_create/14-1 | \
+        pthread_cond_wait/2-2 | pthread_detach/4-3 | pthread_mutex_trylock/[124]-[12] | pthread_create/14-1 | \
         sem_init/3-[23] | sem_open/3-1 | sem_post/8-1 | sem_unlink/* | sem_wait/7-1 | sem_timedwait/9-1 | sem_timedwait/2-1)
         echo "a child of fork() is not simulated" ;;
     pthread_attr_setschedpolicy/2-1 | pthread_create/1-6 | pthread_create/11-1 | pthread_setschedparam/5-1)
