@@ -57,7 +57,7 @@ struct peet_ctx {
     uint64_t mask;    /* signals that it blocks */
     uint64_t waits;   /* signals that it waits for (sigwait.c) */
     uint64_t handled; /* how many handlers have run */
-    struct peet__waiting_signal *signals; /* sent to it and not taken, oldest first */
+    struct peet__waiting_signal *signals; /* sent to it and not taken, in the kernel's order */
     stack_t *alternative;                 /* its own stack for handlers, or NULL */
     uint8_t between;                      /* ... and is between two of them: no place for a signal handler */
     uint8_t held;                         /* by the host */

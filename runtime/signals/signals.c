@@ -213,12 +213,18 @@ static uint64_t handler_mask(int signal, uint64_t mask)
     return actions[signal].sa_flags & SA_NODEFER ? mask : mask | peet__signal_bit(signal);
 }
 
+static int deliver_own(struct peet_ctx *ctx);
+
+/* As the kernel does, which makes a frame for all that it may deliver: what has come for the context and this handler does
+ * not block interrupts it before its first instruction. */
 static void deliver_one(int signal, siginfo_t *info, ucontext_t *uc)
 {
     struct peet_ctx *ctx = peet__rt.current;
     uint64_t mask = ctx->mask;
     int saved_errno = errno;
     peet__mask_set(ctx, handler_mask(signal, mask), 1);
+    while (ctx->signals && deliver_own(ctx))
+        ;
     call_handler(signal, info, uc);
     peet__mask_set(ctx, mask, 1);
     errno = saved_errno;

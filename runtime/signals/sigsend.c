@@ -27,10 +27,18 @@ struct peet_ctx *peet__signal_taker(int signal)
     return found;
 }
 
+/* The kernel's order of signals that wait: what instructions raise comes first, then by number. */
+static int rank(int signal)
+{
+    const uint64_t raised = peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS) | peet__signal_bit(SIGILL) |
+        peet__signal_bit(SIGTRAP) | peet__signal_bit(SIGFPE) | peet__signal_bit(SIGSYS);
+    return raised & peet__signal_bit(signal) ? signal : NSIG + signal;
+}
+
 int peet__signal_enqueue(struct peet_ctx *ctx, const siginfo_t *info)
 {
     struct peet__waiting_signal **link = &ctx->signals, *w;
-    for (; (w = *link); link = &w->next)
+    for (; (w = *link) && rank(w->info.si_signo) <= rank(info->si_signo); link = &w->next)
         if (w->info.si_signo == info->si_signo && info->si_signo < SIGRTMIN)
             return 0;
     struct peet__visit visit = peet__visit_begin();
@@ -39,7 +47,7 @@ int peet__signal_enqueue(struct peet_ctx *ctx, const siginfo_t *info)
     if (!w)
         return EAGAIN;
     w->info = *info;
-    w->next = NULL;
+    w->next = *link;
     *link = w;
     if (!(ctx->mask & peet__signal_bit(info->si_signo)))
         ctx->poked |= PEET__POKE_SIGNAL;

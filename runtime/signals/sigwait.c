@@ -164,6 +164,8 @@ static int wait_for(uint64_t set, siginfo_t *out_info, uint64_t deadline)
     if (fd >= 0)
         close(fd);
     cancellation_point();
+    if (signal > 0 && out_info->si_code == SI_TKILL) /* so says the C library of what a thread has sent */
+        out_info->si_code = SI_USER;
     return signal;
 }
 
