@@ -75,6 +75,7 @@ struct peet_ctx {
 struct peet__rt {
     int simulated;                               /* under `peet run`, from start-up to the end */
     int forked;                                  /* a child of a simulated process, which is not simulated */
+    int others;                                  /* processes that may have objects of the subject's */
     int in_subject;                              /* which world is running */
     int capturing;                               /* constructors of shared objects, before the host is there */
     volatile int busy;                           /* inside a part of the runtime that a signal handler may not enter */

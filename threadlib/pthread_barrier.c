@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Barriers, and initialisation that happens once.
+ * Barriers, and initialisation that happens once.  A barrier that processes share is the C library's if the caller is
+ * the only thread of the program.
  */
 #include "real.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <peet/module.h>
+#include "world/world.h"
 
 /* --------------------------------------------------------------------------------------------- barriers */
 
@@ -45,6 +48,8 @@ PUBLIC int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     if (!peet__simulating())
         return peet__real_on() ? peet__real_barrier(barrier) : PEET__REAL(pthread_barrier_wait)(barrier);
+    if (peet__others() && peet__barrier_shared(barrier) && count_of(barrier) > 1 && peet__world_alone())
+        return PEET__REAL(pthread_barrier_wait)(barrier);
     uint64_t result = peet__barrier_request((uint64_t)barrier, count_of(barrier));
     return result == 1 ? PTHREAD_BARRIER_SERIAL_THREAD : (int)result;
 }

@@ -2,9 +2,11 @@
 /*
  * Condition variables.  A wait is one event: the mapper releases the mutex, waits, and takes the mutex
  * again before it lets the thread go on, also at the deadline and when the wait is interrupted.  The
- * clock of timed waits stands in the object, where glibc's init puts it.
+ * clock of timed waits stands in the object, where glibc's init puts it.  While other processes may signal, a wait for
+ * a condition that they share ends after a while as if by a spurious wake-up.
  */
 #include "real.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <peet/module.h>
@@ -30,7 +32,10 @@ PUBLIC int pthread_cond_destroy(pthread_cond_t *cond)
 {
     if (!peet__simulating())
         return PEET__REAL_GONE(PEET__REAL(pthread_cond_destroy)(cond), cond, PEET_SYNC_COND);
-    return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)cond, PEET_SYNC_COND);
+    int err = (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)cond, PEET_SYNC_COND);
+    if (err == 0 && peet__others() && peet__cond_shared(cond)) /* when the waiters that were woken have left */
+        PEET__REAL(pthread_cond_destroy)(cond);
+    return err;
 }
 
 PUBLIC int pthread_cond_signal(pthread_cond_t *cond)
@@ -39,6 +44,8 @@ PUBLIC int pthread_cond_signal(pthread_cond_t *cond)
         return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_lets, PEET__REAL(pthread_cond_signal)(cond),
                                         PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond)
                                   : PEET__REAL(pthread_cond_signal)(cond);
+    if (__builtin_expect(peet__cond_shared(cond), 0))
+        PEET__REAL(pthread_cond_signal)(cond);
     return peet__signal_request(PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond);
 }
 
@@ -48,6 +55,8 @@ PUBLIC int pthread_cond_broadcast(pthread_cond_t *cond)
         return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_lets, PEET__REAL(pthread_cond_broadcast)(cond),
                                         PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond)
                                   : PEET__REAL(pthread_cond_broadcast)(cond);
+    if (__builtin_expect(peet__cond_shared(cond), 0))
+        PEET__REAL(pthread_cond_broadcast)(cond);
     return peet__signal_request(PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond);
 }
 
@@ -65,6 +74,34 @@ PUBLIC int pthread_cond_broadcast(pthread_cond_t *cond)
         err_; \
     })
 
+/* Other processes cannot wake a thread of ours: it looks again and again. */
+static uint64_t wait_for_others(pthread_mutex_t *mutex, uint64_t deadline)
+{
+    enum { WHILE_NS = 100000 };
+    int err = pthread_mutex_unlock(mutex);
+    if (err)
+        return (uint64_t)err;
+    if (peet__shared_pause(WHILE_NS, deadline) == EINTR)
+        err = EINTR;
+    else if (peet_rt_now() >= deadline)
+        err = ETIMEDOUT;
+    pthread_mutex_lock(mutex);
+    return (uint64_t)err;
+}
+
+static uint64_t wait_here(pthread_cond_t *cond, pthread_mutex_t *mutex, int kind, uint64_t deadline)
+{
+    const int shared = peet__mutex_shared(mutex);
+    if (peet__others() && peet__cond_shared(cond) && shared)
+        return wait_for_others(mutex, deadline);
+    if (shared)
+        peet__mutex_shared_unlock(mutex);
+    uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, (uint64_t)cond, (uint64_t)mutex, (uint64_t)kind, deadline);
+    if (shared)
+        peet__mutex_shared_lock(mutex);
+    return err;
+}
+
 /* Interrupted: a signal handler has run, which POSIX lets end the wait as a spurious wake-up, or the thread
  * is cancelled, which ends it here with the mutex held. */
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline)
@@ -78,7 +115,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
         return EPERM;
     int counted = !peet__robust(mutex);
     mutex->__data.__nusers += (unsigned)counted; /* until it is locked again it must not be destroyed */
-    uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, (uint64_t)cond, (uint64_t)mutex, (uint64_t)kind, deadline);
+    uint64_t err = wait_here(cond, mutex, kind, deadline);
     mutex->__data.__nusers -= (unsigned)counted;
     if (depth)
         err = (uint64_t)peet__robust_waited(mutex, depth, (int)err);

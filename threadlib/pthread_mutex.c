@@ -3,9 +3,10 @@
  * Mutexes and spin locks.  The C library's own init and attribute functions write the kind into the
  * object, so that objects with static initialisers look the same; owners, counts and waiters are the
  * mapper's, but for robust mutexes (robust.c).  No priority has any effect here, so inheriting one changes nothing, and
- * of priority ceilings only the check is left.
+ * of priority ceilings only the check is left.  Those that processes share are held in the C library's way, too.
  */
 #include "real.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -70,6 +71,16 @@ PUBLIC int pthread_mutex_destroy(pthread_mutex_t *m)
     return 0;
 }
 
+static int attempt(void *m)
+{
+    return PEET__REAL(pthread_mutex_trylock)(m);
+}
+
+static int attempt_spin(void *lock)
+{
+    return PEET__REAL(pthread_spin_trylock)(lock);
+}
+
 /* A request to lock, of any kind; a robust mutex may say more. */
 static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
 {
@@ -77,7 +88,25 @@ static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadlin
     const unsigned nargs = type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2;
     if (__builtin_expect(peet__robust(m), 0))
         return peet__robust_locked(m, (int)peet_rt_event(type, nargs, args));
-    return peet__lock_request(type, nargs, args);
+    int err = peet__lock_request(type, nargs, args);
+    if (err == 0 && __builtin_expect(peet__mutex_shared(m), 0)) {
+        err = peet__shared_take(attempt, m, deadline);
+        if (err)
+            peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
+        if (err == EBUSY && type == PEET_ABSTRACT_MUTEX_LOCK)
+            err = ETIMEDOUT;
+    }
+    return err;
+}
+
+void peet__mutex_shared_unlock(pthread_mutex_t *m)
+{
+    PEET__REAL(pthread_mutex_unlock)(m);
+}
+
+void peet__mutex_shared_lock(pthread_mutex_t *m)
+{
+    peet__shared_take(attempt, m, PEET_NEVER);
 }
 
 PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
@@ -120,6 +149,8 @@ PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
     const uint64_t args[] = {(uint64_t)m, (uint64_t)kind};
     if (__builtin_expect(peet__robust(m), 0))
         return peet__robust_unlocks(m) != 0 ? EPERM : (int)peet_rt_event(PEET_ABSTRACT_MUTEX_UNLOCK, 2, args);
+    if (__builtin_expect(peet__mutex_shared(m), 0))
+        peet__mutex_shared_unlock(m);
     return peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
 }
 
@@ -193,6 +224,7 @@ PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 {
     int err = PEET__REAL(pthread_spin_init)(lock, shared);
     peet__lock_forget((uint64_t)lock);
+    peet__spin_made(lock, err == 0 && shared == PTHREAD_PROCESS_SHARED);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_MUTEX, PEET_MUTEX_SPIN);
     else if (err == 0 && PEET__REAL_WATCHED)
@@ -204,7 +236,20 @@ PUBLIC int pthread_spin_destroy(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL_GONE(PEET__REAL(pthread_spin_destroy)(lock), lock, PEET_SYNC_MUTEX);
+    peet__spin_made(lock, 0);
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)lock, PEET_SYNC_MUTEX);
+}
+
+static int take_spin(pthread_spinlock_t *lock, unsigned type, uint64_t deadline)
+{
+    const uint64_t args[] = {(uint64_t)lock, PEET_MUTEX_SPIN, deadline};
+    int err = peet__lock_request(type, type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2, args);
+    if (err == 0 && __builtin_expect(peet__spin_shared(lock), 0)) {
+        err = peet__shared_take(attempt_spin, (void *)lock, deadline);
+        if (err)
+            peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
+    }
+    return err;
 }
 
 PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
@@ -213,8 +258,7 @@ PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
         return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_spin_lock)(lock), PEET_ABSTRACT_MUTEX_LOCK,
                                         (uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER)
                                   : PEET__REAL(pthread_spin_lock)(lock);
-    return peet__lock_request(PEET_ABSTRACT_MUTEX_LOCK, 3,
-        (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER});
+    return take_spin(lock, PEET_ABSTRACT_MUTEX_LOCK, PEET_NEVER);
 }
 
 PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
@@ -223,7 +267,7 @@ PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
         return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_spin_trylock)(lock), PEET_ABSTRACT_MUTEX_LOCK,
                                         (uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER)
                                   : PEET__REAL(pthread_spin_trylock)(lock);
-    return peet__lock_request(PEET_ABSTRACT_MUTEX_TRYLOCK, 2, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN});
+    return take_spin(lock, PEET_ABSTRACT_MUTEX_TRYLOCK, 0);
 }
 
 PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
@@ -232,5 +276,7 @@ PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
         return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_unlocks, PEET__REAL(pthread_spin_unlock)(lock),
                                         PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)lock, PEET_MUTEX_SPIN)
                                   : PEET__REAL(pthread_spin_unlock)(lock);
+    if (__builtin_expect(peet__spin_shared(lock), 0))
+        PEET__REAL(pthread_spin_unlock)(lock);
     return peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN});
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Read-write locks.  The preference stands in the object, where glibc's init and static initialisers put
- * it; who holds it and who waits is the mapper's.
+ * it; who holds it and who waits is the mapper's.  Those that processes share are held in the C library's way, too.
  */
 #include "real.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <peet/module.h>
@@ -33,11 +34,28 @@ PUBLIC int pthread_rwlock_destroy(pthread_rwlock_t *lock)
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)lock, PEET_SYNC_RWLOCK);
 }
 
+static int attempt_read(void *lock)
+{
+    return PEET__REAL(pthread_rwlock_tryrdlock)(lock);
+}
+
+static int attempt_write(void *lock)
+{
+    return PEET__REAL(pthread_rwlock_trywrlock)(lock);
+}
+
 static int take(pthread_rwlock_t *lock, unsigned type, uint64_t deadline)
 {
     const int tries = type == PEET_ABSTRACT_RWLOCK_TRYREAD || type == PEET_ABSTRACT_RWLOCK_TRYWRITE;
     const uint64_t args[] = {(uint64_t)lock, kind_of(lock), deadline};
-    return peet__lock_request(type, tries ? 2 : 3, args);
+    const int reads = type == PEET_ABSTRACT_RWLOCK_READ || type == PEET_ABSTRACT_RWLOCK_TRYREAD;
+    int err = peet__lock_request(type, tries ? 2 : 3, args);
+    if (err == 0 && __builtin_expect(peet__rwlock_shared(lock), 0)) {
+        err = peet__shared_take(reads ? attempt_read : attempt_write, lock, deadline);
+        if (err)
+            peet__unlock_request(PEET_ABSTRACT_RWLOCK_UNLOCK, args);
+    }
+    return err;
 }
 
 static int take_until(pthread_rwlock_t *lock, unsigned type, clockid_t clock, const struct timespec *until)
@@ -119,7 +137,7 @@ PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
     return take(lock, PEET_ABSTRACT_RWLOCK_TRYWRITE, 0);
 }
 
-/* In a child of fork(), one that was held in the simulation is free. */
+/* In a child of fork(), one that was held in the simulation is free unless processes share it. */
 static int is_free(const pthread_rwlock_t *lock)
 {
     enum { WRITER = 2, READER = 8 }; /* glibc's bit for a writer, and what a reader adds */
@@ -134,6 +152,8 @@ PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
         return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_unlocks, PEET__REAL(pthread_rwlock_unlock)(lock),
                                         PEET_ABSTRACT_RWLOCK_UNLOCK, (uint64_t)lock, kind_of(lock))
                                   : PEET__REAL(pthread_rwlock_unlock)(lock);
+    if (__builtin_expect(peet__rwlock_shared(lock), 0) && !is_free(lock))
+        PEET__REAL(pthread_rwlock_unlock)(lock);
     const uint64_t args[] = {(uint64_t)lock, kind_of(lock)};
     return peet__unlock_request(PEET_ABSTRACT_RWLOCK_UNLOCK, args);
 }

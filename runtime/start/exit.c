@@ -208,12 +208,17 @@ void peet__exit_forked(void)
     peet__signals_end();
 }
 
+static void before_fork(void)
+{
+    peet__rt.others = peet__rt.simulated;
+}
+
 void peet__exit_prepare_early(void)
 {
     standard[0] = stdin;
     standard[1] = stdout;
     standard[2] = stderr;
-    pthread_atfork(NULL, NULL, peet__exit_forked);
+    pthread_atfork(before_fork, NULL, peet__exit_forked);
 }
 
 /* A child of vfork() would record into its parent's ring. */

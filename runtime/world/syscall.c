@@ -313,5 +313,6 @@ PUBLIC int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
     if (flags & (CLONE_VM | CLONE_THREAD | CLONE_SETTLS))
         return (int)refuse("clone()", NO_THREADS, __builtin_return_address(0));
     struct start start = {fn, arg};
+    peet__rt.others = 1;
     return real(run_child, stack, flags & ~CLONE_VFORK, &start, parent_tid, tls, child_tid);
 }
