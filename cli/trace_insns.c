@@ -112,6 +112,7 @@ static int print_stream(struct peet_recording *recording, struct peet_program *p
     struct peet_stream_insns *insns;
     struct peet_traced_insn insn;
     uint64_t first = asked->by_cycle ? UINT64_MAX : asked->skip, end = UINT64_MAX;
+    uint64_t number = 0; /* of the instruction; those behind it may be its rounds */
     int got = 0, err = peet_stream_insns_open(recording, program, stream, &insns, error);
 
     if (!err)
@@ -119,15 +120,17 @@ static int print_stream(struct peet_recording *recording, struct peet_program *p
                               : peet_stream_insns_skip(insns, first, error);
     if (!asked->by_cycle && first + asked->limit >= first)
         end = first + asked->limit;
-    while (!err && peet_stream_insns_position(insns) < end && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
-        const uint64_t n = peet_stream_insns_position(insns);
-
+    for (uint64_t n = err ? end : peet_stream_insns_position(insns);
+        !err && n < end && (got = peet_stream_insns_next(insns, &insn, error)) > 0;
+        n = peet_stream_insns_position(insns)) {
+        if (got == 1 && !insn.again)
+            number = n;
         if (first == UINT64_MAX && asked->by_cycle && peet_stream_insns_began(insns) >= asked->cycle) {
-            first = n - (got == 1 && !insn.again);
+            first = n;
             end = first + asked->limit < first ? UINT64_MAX : first + asked->limit;
         }
-        if (got == 1 && n > first)
-            print_insn(n - 1, &insn, peet_stream_insns_function(insns));
+        if (got == 1 && number >= first)
+            print_insn(number, &insn, peet_stream_insns_function(insns));
         else if (got == 2 && n >= first)
             print_event(peet_stream_insns_event(insns));
     }

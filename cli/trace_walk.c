@@ -2,6 +2,7 @@
 /* See trace_walk.h.  Words are decoded without addresses; only instructions and events count. */
 #include "trace_walk.h"
 
+#include <peet/counting.h>
 #include <peet/raw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ int peet_walk_take(struct peet_cut *cut, struct peet_walk *w, struct peet_error 
 static int step(struct peet_cut *cut, struct peet_walk *w, struct peet_error *error)
 {
     struct peet_event event;
+    struct peet_counts rounds = {0, 0, 0};
     const struct peet_block *block;
     int kind = peet_decode_next(w->state, &w->cursor, w->end, 0, &event, error);
 
@@ -143,8 +145,10 @@ static int step(struct peet_cut *cut, struct peet_walk *w, struct peet_error *er
         w->cursor = w->end;
     if (kind < 0)
         return kind;
+    if (kind == PEET_EVENT_BLOCK && !(event.block.block->flags & PEET_BLOCK_SIMPLE))
+        peet_count_dynamic(event.block.block, event.block.values, PEET_COUNT_CALLGRIND, &rounds);
     if (kind == PEET_EVENT_BLOCK)
-        w->instructions += event.block.block->ninsns;
+        w->instructions += event.block.block->ninsns + rounds.instructions;
     if (kind != PEET_EVENT_NEED_WORDS && peet_walk_settle(cut, w, 0, error))
         return error->code;
     if (kind != PEET_EVENT_ABSTRACT)

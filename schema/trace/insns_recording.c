@@ -4,6 +4,7 @@
 #include "trace/insns.h"
 #include "trace/recording.h"
 
+#include <peet/counting.h>
 #include <peet/raw.h>
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ struct peet_stream_insns {
     uint64_t cycle;             /* of the present slice, */
     uint64_t began, held_began; /* of what was given last, of what is held */
     int looked_ahead;           /* a peet_err that it met */
-    uint64_t position;
+    uint64_t position, rounds;  /* what the last instruction counts beyond one: rounds of a rep */
 };
 
 /** Go on from the i-th state of the stream.  Without it nothing has changed. */
@@ -300,6 +301,18 @@ static int add_refs(struct peet_stream_insns *s, const struct peet_insn *insn, s
     return 0;
 }
 
+/** What an instruction counts beyond one, as the run counted: its number in the stream goes on by that, too. */
+static uint64_t rounds_of(const struct peet_block *block, const struct peet_insn *insn, const uint64_t *values)
+{
+    struct peet_block alone = *block;
+    struct peet_counts counts = {0, 0, 0};
+
+    alone.refs += insn->first_ref;
+    alone.nrefs = insn->nrefs;
+    peet_count_dynamic(&alone, values, PEET_COUNT_CALLGRIND, &counts);
+    return counts.instructions;
+}
+
 /** The next instruction of the block. */
 static void give(struct peet_stream_insns *s, struct peet_traced_insn *out)
 {
@@ -318,6 +331,7 @@ static void give(struct peet_stream_insns *s, struct peet_traced_insn *out)
     if (nwrites)
         memcpy(out->writes, insn->regs + insn->nreads, nwrites);
     out->taken = out->branch && out->branch != PEET_TRACED_CONDITIONAL;
+    s->rounds = s->block->flags & PEET_BLOCK_SIMPLE ? 0 : rounds_of(s->block, insn, s->values);
     s->again = add_refs(s, insn, out);
     s->insn += !s->again;
     s->function = s->block->function;
@@ -374,6 +388,7 @@ int peet_stream_insns_next(struct peet_stream_insns *s, struct peet_traced_insn 
 {
     const int got = next(s, out, error);
 
-    s->position += got == 1 && !out->again;
+    if (got == 1 && !out->again) /* a branch, which is held back, has no rounds */
+        s->position += 1 + s->rounds;
     return got;
 }

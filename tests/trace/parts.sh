@@ -24,6 +24,9 @@ done
 cat >long.c <<'C'
 #include <stdio.h>
 static unsigned cells[1 << 16];
+static struct {
+    long words[100];
+} lines[16];
 static unsigned hash(unsigned x) { return x % 3 ? cells[x % 65536] * 7 + x : x / 5; }
 int main(void)
 {
@@ -31,16 +34,20 @@ int main(void)
     for (int i = 0; i < 36000; i++) {
         x = x * 1664525 + 1013904223;
         cells[x >> 16] = hash(x >> 3) ^ x;
+        if (i % 64 == 0) /* by rep movs, whose rounds are instructions, too */
+            __builtin_memcpy_inline(&lines[x % 16], &lines[x >> 28], sizeof lines[0]);
     }
     printf("%u\n", x);
     return 0;
 }
 C
-must "$peetcc" -O1 long.c -o long
+must "$peetcc" -Os long.c -o long
 must "$peet" run -q -m bus -o trace -d long.run -- ./long >long.out
 must "$peet" trace print --limit 100000000 long.run >long.all
 last=$(tail -n 1 long.all | awk '{ print $1 }')
 [ "$last" -gt 500000 ] || fail "the program is too short: $last"
+equal "instructions by the last one's number" $((last + 1)) "$(value long.run/stats.json totals.instructions)"
+[ "$(grep -vc '^context\|^ *\*' long.all)" -lt "$last" ] || fail "no instruction with rounds"
 for skip in 65537 300000 $((last - 10)); do
     must "$peet" trace print --skip $skip --limit 100 long.run | grep -v '^context' >there
     awk -v n=$skip '$1 == n { on = 1 } $1 == n + 100 { exit } on' long.all >expected
