@@ -454,16 +454,12 @@ PUBLIC int sigaction(int signal, const struct sigaction *act, struct sigaction *
         return recorded_action(signal, act, old);
     if (!begun || !peet__rt.simulated || !peet__is_subject())
         return real_sigaction(signal, act, old);
-    if (signal <= 0 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP) {
+    const int of_libc = signal >= SIGSYS + 1 && signal < SIGRTMIN; /* it keeps some for itself */
+    if (signal <= 0 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP || of_libc)
         return real_sigaction(signal, act, old);
-    }
     struct sigaction before = actions[signal];
-    if (act) {
-        struct sigaction probe;
-        if (real_sigaction(signal, NULL, &probe) != 0) /* libc keeps some for itself */
-            return -1;
+    if (act)
         peet__signal_set_action(signal, act);
-    }
     if (old)
         *old = before;
     return 0;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <regex.h>
 #include <search.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -291,6 +292,20 @@ static void random_numbers(int rounds)
             total += drand48();
 }
 
+static void ignored(int signal)
+{
+    (void)signal;
+}
+
+static void handlers(int rounds)
+{
+    struct sigaction action = {.sa_handler = ignored};
+    for (int k = 0; k < 100 * rounds; k++) {
+        sigaddset(&action.sa_mask, 1 + k % 30);
+        sum += (unsigned long)sigaction(k % 2 ? SIGUSR1 : SIGINT, &action, NULL);
+    }
+}
+
 static void work(int rounds)
 {
     WORK(rounds);
@@ -306,7 +321,7 @@ int main(int argc, char **argv)
     (void)powers, (void)trigonometry, (void)hyperbolic, (void)rounding, (void)complex_numbers, (void)long_doubles;
     (void)integers_as_text, (void)reals_as_text, (void)text_as_numbers, (void)searches, (void)copies, (void)comparisons;
     (void)sorting, (void)streams_in_memory, (void)streams_in_files, (void)expressions, (void)calendars, (void)wide_text;
-    (void)characters, (void)blocks, (void)trees, (void)random_numbers;
+    (void)characters, (void)blocks, (void)trees, (void)random_numbers, (void)handlers;
     MEASURE(argc, argv);
     printf("%d\n", total != total + 1 && sum != 1);
     return 0;
