@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # callgrind.sh SOURCE FLAGS...: calls and inclusive costs of the profile, held against callgrind's for the same source without the pass.
+export PEET_FOREIGN=ranges # calls and costs are those of the program alone
 . "$(dirname "$0")/../tools/common.sh"
 source=$1
 here=$(cd "$(dirname "$0")" && pwd)

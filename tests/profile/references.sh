@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # References in space and time against what the program does: a walk over an array is a diagonal, a table that is used all the time a line; sums are exact,
 # however often rows and windows were doubled; the same in CSV.
+export PEET_FOREIGN=ranges # rows and windows are those of the program's walk alone
 . "$(dirname "$0")/../lib.sh"
 cat >subject.c <<'C'
 #include <stdlib.h>
