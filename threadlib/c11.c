@@ -43,10 +43,8 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 {
     if (peet__real_on())
         return result_of(pthread_create(thread, NULL, (void *(*)(void *))(void *)fn, arg));
-    if (!peet__simulating()) {
-        peet_rt_host_thread();
+    if (!peet__simulating())
         return PEET__REAL(thrd_create)(thread, fn, arg);
-    }
     struct peet__thread_wish wish;
     peet__thread_wish_init(&wish);
     wish.fn = (void *(*)(void *))(void *)fn;

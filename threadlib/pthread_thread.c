@@ -406,10 +406,8 @@ static int join_timed(pthread_t thread, void **out_result, clockid_t clock, cons
 
 PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    if (!peet__simulating()) {
-        peet_rt_host_thread();
+    if (!peet__simulating())
         return peet__real_on() ? real_create(thread, attr, fn, arg) : PEET__REAL(pthread_create)(thread, attr, fn, arg);
-    }
     uint64_t affinity[16];
     sigset_t mask;
     struct peet__thread_wish wish;

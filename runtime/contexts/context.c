@@ -8,9 +8,10 @@
  *
  * Where only the kernel can set the thread pointer, and each time takes longer than all else here, the host goes on with
  * that of the context that it has left (`kept_fs`), and most of the time resumes the same one or another context next.
- * The C library's state of a context's thread is as good for the host as that of its own thread, but for caches of its
- * allocator and what libraries keep for each thread.  So peet__settle_fs() comes before allocations and whatever makes or
- * frees contexts; and if the host has other threads, or its modules have thread-local objects, nothing is kept.
+ * All of that is one thread of the kernel's, and what the C library keeps for a context's is as good for the host as what
+ * it keeps for the first: errno, which changes hands too, and the allocator's cache, of which a few free pieces are lost
+ * when the context ends.  Nothing is kept if the host's modules have thread-local objects or threads, or with views of
+ * memory; and contexts are made and freed with the host's own thread pointer (peet__settle_fs()).
  */
 #include "views/domain_internal.h"
 #include "signals/signals.h"
@@ -18,6 +19,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <malloc.h>
 #include <string.h>
 
 extern void *__libc_calloc(size_t, size_t);
@@ -36,19 +38,33 @@ static int *errno_of(uint64_t fs)
     return (int *)(fs + (uint64_t)peet__rt.errno_place - peet__rt.thread);
 }
 
+/* Whether there are other threads, as glibc has it on this processor (tcbhead_t.multiple_threads): its allocator and its
+ * streams do without locks otherwise.  It says so to the thread that makes the first one, alone. */
+static int *multiple_threads(uint64_t fs)
+{
+    return (int *)(fs + 0x18);
+}
+
+/* The host gives up the thread pointer that it has kept.  Returns: it */
+static uint64_t give_up_fs(void)
+{
+    struct peet__rt *rt = &peet__rt;
+    const uint64_t fs = rt->kept_fs;
+    rt->kept_fs = 0;
+    if (__builtin_expect(*multiple_threads(fs), 0)) {
+        *multiple_threads(rt->thread) = 1;
+        keeps_fs = KEEPS_NOT;
+    }
+    return fs;
+}
+
 void peet__own_fs(void)
 {
     struct peet__rt *rt = &peet__rt;
     const int error = *errno_of(rt->kept_fs);
-    rt->kept_fs = 0;
+    give_up_fs();
     peet__set_fs(rt->thread);
     *rt->errno_place = error;
-}
-
-PUBLIC void peet_rt_host_thread(void)
-{
-    keeps_fs = KEEPS_NOT;
-    peet__settle_fs();
 }
 
 /* Objects of the host's with thread-local storage, but for those that only keep errors and caches there. */
@@ -66,8 +82,12 @@ static int has_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
  * host's modules are there. */
 static void find_whether_kept(void)
 {
-    if (keeps_fs == KEEPS_UNKNOWN)
-        keeps_fs = peet__fsgsbase || dl_iterate_phdr(has_own_tls, NULL) ? KEEPS_NOT : KEEPS;
+    if (keeps_fs != KEEPS_UNKNOWN)
+        return;
+    keeps_fs =
+        peet__fsgsbase || *multiple_threads(peet__rt.thread) || dl_iterate_phdr(has_own_tls, NULL) ? KEEPS_NOT : KEEPS;
+    if (keeps_fs == KEEPS)
+        mallopt(M_ARENA_MAX, 1); /* one of the allocator's arenas for all of them */
 }
 
 /* ----------------------------------------------------------------------------------------- life cycle */
@@ -259,8 +279,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         rt->host_errno = *rt->errno_place;
         *rt->errno_place = ctx->saved_errno;
     } else {
-        fs = rt->kept_fs ? rt->kept_fs : rt->thread;
-        rt->kept_fs = 0;
+        fs = rt->kept_fs ? give_up_fs() : rt->thread;
         if (fs != ctx->fs)
             peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
         *errno_of(ctx->fs) = ctx->saved_errno;
@@ -287,7 +306,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     ctx->saved_errno = *errno_of(ctx->fs);
     if (ctx->fs == rt->thread)
         *rt->errno_place = rt->host_errno;
-    else if (keeps_fs == KEEPS && ctx->why != PEET_YIELD_DONE && !peet__domains_on())
+    else if (keeps_fs == KEEPS && ctx->why != PEET_YIELD_DONE && !peet__domains_on() && !*multiple_threads(rt->thread))
         rt->kept_fs = ctx->fs;
     else
         peet__set_fs(rt->thread);

@@ -24,14 +24,6 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 #define SUBJECT peet__is_subject()
-/* Whether it is the host that allocates; then with the caches of its thread. */
-static inline int is_host(void)
-{
-    if (SUBJECT)
-        return 0;
-    peet__settle_fs();
-    return 1;
-}
 #define CALLER ((uint64_t)__builtin_return_address(0))
 
 #define OTHER peet__allocator
@@ -81,7 +73,7 @@ __attribute__((noreturn)) static void bad_pointer(const char *function, const vo
 /* What the host has allocated is the host's to free, with the caches of its thread. */
 static void free_foreign(void *p)
 {
-    if (is_host() || peet__rt.fs == peet__rt.thread) {
+    if (!SUBJECT || peet__rt.fs == peet__rt.thread) {
         __libc_free(p);
         return;
     }
@@ -92,7 +84,7 @@ static void free_foreign(void *p)
 
 static void *resize_foreign(void *p, size_t bytes)
 {
-    if (is_host() || peet__rt.fs == peet__rt.thread)
+    if (!SUBJECT || peet__rt.fs == peet__rt.thread)
         return __libc_realloc(p, bytes);
     struct peet__visit visit = peet__visit_begin();
     void *q = __libc_realloc(p, bytes);
@@ -104,14 +96,14 @@ static void *resize_foreign(void *p, size_t bytes)
 
 PUBLIC void *malloc(size_t bytes)
 {
-    if (is_host())
+    if (!SUBJECT)
         return peet__real_allocated(__libc_malloc(bytes), bytes, CALLER);
     return OTHER.on ? FROM_OTHER(malloc(bytes), bytes) : allocate(bytes, 16, 0, CALLER);
 }
 
 PUBLIC void *calloc(size_t n, size_t each)
 {
-    if (is_host())
+    if (!SUBJECT)
         return peet__real_allocated(__libc_calloc(n, each), n * each, CALLER);
     if (OTHER.on)
         return FROM_OTHER(calloc(n, each), n * each);
@@ -206,7 +198,7 @@ static void *resize_any(void *p, size_t bytes, uint64_t caller)
         return resize_other(p, bytes, caller);
     if (p)
         return peet__heap_owns(p) ? resize(p, bytes, caller) : resize_foreign(p, bytes);
-    if (is_host())
+    if (!SUBJECT)
         return __libc_malloc(bytes);
     if (!OTHER.on)
         return allocate(bytes, 16, 0, caller);
@@ -236,7 +228,7 @@ static int power_of_two(size_t n)
 
 static void *aligned(size_t align, size_t bytes, uint64_t caller)
 {
-    if (is_host())
+    if (!SUBJECT)
         return peet__real_allocated(__libc_memalign(align, bytes), bytes, caller);
     if (OTHER.on) {
         peet__rt.busy++;
