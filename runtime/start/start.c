@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern char *program_invocation_name, *program_invocation_short_name;
@@ -88,6 +89,27 @@ static peet_host_main_fn *load_host(void)
     if (!host_main)
         peet__die(1, "%s is no simulation host: it does not define peet_host_main", path);
     return host_main;
+}
+
+/* Where the unwinder goes that threads of C programs end with: next to the program's libraries, wherever the host has
+ * mapped its own.  The kernel takes the highest place that is free. */
+enum { UNWINDER_BYTES = 4 << 20 };
+static long unwinder_room;
+
+static void keep_unwinder_room(void)
+{
+    if (peet_domains_compiled()) /* libraries are regions of views then */
+        return;
+    const long at =
+        peet__raw_syscall(SYS_mmap, 0, UNWINDER_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unwinder_room = at > 0 ? at : 0;
+}
+
+PUBLIC void peet_rt_unwinder_room(void)
+{
+    if (unwinder_room)
+        peet__raw_syscall(SYS_munmap, unwinder_room, UNWINDER_BYTES, 0, 0, 0, 0);
+    unwinder_room = 0;
 }
 
 /* Where libc believes the main thread's stack to end: what pthread_getattr_np() goes by.  The dynamic linker
@@ -183,5 +205,6 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     rt->current = ctx;
     peet__signals_begin();
 
+    keep_unwinder_room();
     finish(load_host()(&rt->hooks));
 }
