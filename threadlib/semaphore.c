@@ -235,17 +235,26 @@ static sem_t *map(int fd, int others)
     return n->sem;
 }
 
-/* A file with the new semaphore under a name of ours, which then gets the right one if that is still free. */
-static int create(const char *name, const char *path, mode_t mode, unsigned value)
+static void put_number(char *at, unsigned n)
 {
+    for (int i = 0; i < 8; i++, n <<= 4)
+        at[i] = (char)('a' + (n >> 28));
+}
+
+/* A file with the new semaphore under a name of ours, which then gets the right one if that is still free.  Ours has the
+ * process's number: written here, since what the C library does for it is recorded where libraries are, and the run
+ * shall not depend on it. */
+static int create(const char *path, mode_t mode, unsigned value)
+{
+    enum { PROCESS = 14, NUMBER = 23 };
     static unsigned made;
-    char own[PATH_BYTES + 16], prefix[32];
+    char own[] = "/dev/shm/peet.--------.--------";
     sem_t sem;
     memset(&sem, 0, sizeof sem);
     if (PEET__REAL(sem_init)(&sem, 1, value) != 0)
         return -1;
-    sprintf(prefix, "peet.%d.%u.", (int)getpid(), made++);
-    path_of(name, own, prefix);
+    put_number(own + PROCESS, (unsigned)getpid());
+    put_number(own + NUMBER, made++);
     int fd = open(own, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return -1;
@@ -273,7 +282,7 @@ static sem_t *open_named(const char *name, int flags, mode_t mode, unsigned valu
         else
             errno = ENOENT;
         if (fd < 0 && errno == ENOENT && (flags & O_CREAT))
-            made = (fd = create(name, path, mode, value)) >= 0;
+            made = (fd = create(path, mode, value)) >= 0;
     } while (fd < 0 && errno == EEXIST && !(flags & O_EXCL)); /* somebody else was faster */
     if (fd < 0)
         return SEM_FAILED;
