@@ -89,13 +89,9 @@ static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadlin
     if (__builtin_expect(peet__robust(m), 0))
         return peet__robust_locked(m, (int)peet_rt_event(type, nargs, args));
     int err = peet__lock_request(type, nargs, args);
-    if (err == 0 && __builtin_expect(peet__mutex_shared(m), 0)) {
-        err = peet__shared_take(attempt, m, deadline);
-        if (err)
-            peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
-        if (err == EBUSY && type == PEET_ABSTRACT_MUTEX_LOCK)
-            err = ETIMEDOUT;
-    }
+    if (err == 0 && __builtin_expect(peet__mutex_shared(m), 0))
+        err =
+            peet__shared_lock(attempt, m, type != PEET_ABSTRACT_MUTEX_LOCK, deadline, PEET_ABSTRACT_MUTEX_UNLOCK, args);
     return err;
 }
 
@@ -244,11 +240,9 @@ static int take_spin(pthread_spinlock_t *lock, unsigned type, uint64_t deadline)
 {
     const uint64_t args[] = {(uint64_t)lock, PEET_MUTEX_SPIN, deadline};
     int err = peet__lock_request(type, type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2, args);
-    if (err == 0 && __builtin_expect(peet__spin_shared(lock), 0)) {
-        err = peet__shared_take(attempt_spin, (void *)lock, deadline);
-        if (err)
-            peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
-    }
+    if (err == 0 && __builtin_expect(peet__spin_shared(lock), 0))
+        err = peet__shared_lock(attempt_spin, (void *)lock, type != PEET_ABSTRACT_MUTEX_LOCK, deadline,
+            PEET_ABSTRACT_MUTEX_UNLOCK, args);
     return err;
 }
 

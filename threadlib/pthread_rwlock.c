@@ -50,11 +50,9 @@ static int take(pthread_rwlock_t *lock, unsigned type, uint64_t deadline)
     const uint64_t args[] = {(uint64_t)lock, kind_of(lock), deadline};
     const int reads = type == PEET_ABSTRACT_RWLOCK_READ || type == PEET_ABSTRACT_RWLOCK_TRYREAD;
     int err = peet__lock_request(type, tries ? 2 : 3, args);
-    if (err == 0 && __builtin_expect(peet__rwlock_shared(lock), 0)) {
-        err = peet__shared_take(reads ? attempt_read : attempt_write, lock, deadline);
-        if (err)
-            peet__unlock_request(PEET_ABSTRACT_RWLOCK_UNLOCK, args);
-    }
+    if (err == 0 && __builtin_expect(peet__rwlock_shared(lock), 0))
+        err = peet__shared_lock(reads ? attempt_read : attempt_write, lock, tries, deadline,
+            PEET_ABSTRACT_RWLOCK_UNLOCK, args);
     return err;
 }
 

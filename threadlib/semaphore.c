@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <semaphore.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -198,7 +197,7 @@ struct named {
 static struct named *all;
 
 /* Where it is; NULL and errno: not a name.  As glibc: leading slashes do not count. */
-static const char *path_of(const char *name, char *path, const char *prefix)
+static const char *path_of(const char *name, char *path)
 {
     while (*name == '/')
         name++;
@@ -207,7 +206,7 @@ static const char *path_of(const char *name, char *path, const char *prefix)
     else if (strlen(name) > NAME_MAX - 4)
         errno = ENAMETOOLONG;
     else
-        return strcat(strcat(strcpy(path, "/dev/shm/"), prefix), name);
+        return strcat(strcpy(path, "/dev/shm/sem."), name);
     return NULL;
 }
 #define PATH_BYTES (NAME_MAX + 32)
@@ -274,7 +273,7 @@ static sem_t *open_named(const char *name, int flags, mode_t mode, unsigned valu
 {
     char path[PATH_BYTES];
     int fd = -1, made = 0;
-    if (!path_of(name, path, "sem."))
+    if (!path_of(name, path))
         return SEM_FAILED;
     do {
         if ((flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL))
@@ -338,7 +337,7 @@ PUBLIC int sem_unlink(const char *name)
     char path[PATH_BYTES];
     if (!simulating())
         return PEET__REAL(sem_unlink)(name);
-    if (!path_of(name, path, "sem."))
+    if (!path_of(name, path))
         return errno == EINVAL ? fail(ENOENT) : -1;
     int err = unlink(path);
     return err != 0 && errno == EPERM ? fail(EACCES) : err;

@@ -50,3 +50,12 @@ int peet__shared_take(int (*attempt)(void *), void *object, uint64_t deadline)
     }
     return err;
 }
+
+int peet__shared_lock(int (*attempt)(void *), void *object, int tries, uint64_t deadline, unsigned unlock,
+    const uint64_t *args)
+{
+    const int err = peet__shared_take(attempt, object, deadline);
+    if (err)
+        peet__unlock_request(unlock, args);
+    return err == EBUSY && !tries ? ETIMEDOUT : err;
+}

@@ -58,5 +58,12 @@ int peet__shared_pause(uint64_t ns, uint64_t deadline);
  * Returns: as @attempt, or ETIMEDOUT
  */
 int peet__shared_take(int (*attempt)(void *), void *object, uint64_t deadline);
+/**
+ * peet__shared_lock() - a lock that the mapper has let the caller have is to be had from other processes, too
+ * @tries: the request was to try.  @unlock, @args: the mapper's lock is released by that request if it is not to be had
+ * Returns: 0, EBUSY if it tries, ETIMEDOUT if not, or another errno value
+ */
+int peet__shared_lock(int (*attempt)(void *), void *object, int tries, uint64_t deadline, unsigned unlock,
+    const uint64_t *args);
 
 #endif
