@@ -258,7 +258,6 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     uint64_t **out_end)
 {
     struct peet__rt *rt = &peet__rt;
-    uint64_t fs;
     if (ctx->state == PEET__CTX_DONE) {
         *out_end = words;
         return PEET_YIELD_DONE;
@@ -279,7 +278,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         rt->host_errno = *rt->errno_place;
         *rt->errno_place = ctx->saved_errno;
     } else {
-        fs = rt->kept_fs ? give_up_fs() : rt->thread;
+        const uint64_t fs = rt->kept_fs ? give_up_fs() : rt->thread;
         if (fs != ctx->fs)
             peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
         *errno_of(ctx->fs) = ctx->saved_errno;

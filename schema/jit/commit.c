@@ -80,7 +80,8 @@ static void copy_sums(uint64_t *to, const uint64_t *from)
     memcpy(to, from, PEET_DIRECT_SUMS * sizeof *to);
 }
 
-struct peet_direct_counted *peet__direct_counted_by(const struct peet__direct *d, const struct peet__function *f,
+/* What is counted of a block for an observer, or NULL. */
+static struct peet_direct_counted *counted_by(const struct peet__direct *d, const struct peet__function *f,
     uint32_t index, uint32_t observer)
 {
     return f->direct ? peet__direct_counted_of(f->direct->watches[(size_t)index * d->nobservers + observer]) : NULL;
@@ -174,7 +175,7 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
         return;
     const struct peet__function *const f = owner_of(p, h->checkpoint);
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        struct peet_direct_counted *const c = peet__direct_counted_by(d, f, h->checkpoint->id - f->blocks[0].id, o);
+        struct peet_direct_counted *const c = counted_by(d, f, h->checkpoint->id - f->blocks[0].id, o);
         if (c) /* it was this one that waited */
             c->cycles += cycles;
     }
@@ -247,7 +248,7 @@ void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run
     h->at_once = 0;
     h->performed = f != NULL;
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        const struct peet_direct_counted *const c = f ? peet__direct_counted_by(d, f, index, o) : NULL;
+        const struct peet_direct_counted *const c = f ? counted_by(d, f, index, o) : NULL;
         if (sums_of(d, o))
             copy_sums(h->checkpoint_sums[o], sums_of(d, o)->of);
         for (uint32_t k = 0; c && k < PEET_DIRECT_SUMS; k++)

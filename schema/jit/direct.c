@@ -323,21 +323,14 @@ static int values_of(const struct peet__block *c, uint64_t values[MOST])
     return 0;
 }
 
-int peet__direct_request(struct peet__direct *direct, struct peet__function *f, uint32_t index,
-    struct peet_direct_block *out)
-{
-    uint64_t values[MOST];
-    return values_of(&f->code[index], values) != 0 ? -1
-                                                   : direct->ops->block(direct->self, &f->blocks[index], values, out);
-}
-
 /* What the machine and those who look on want of a block, while its record's code is made.  Returns: NULL: a call */
 static struct requested *ask(struct emitter *m, uint32_t index)
 {
     struct requested *const w = &m->requested[m->nrequested];
     uint64_t values[MOST];
     *w = (struct requested){.index = index};
-    if (peet__direct_request(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 ||
+    if (values_of(&m->f->code[index], values) != 0 ||
+        m->direct->ops->block(m->direct->self, &m->f->blocks[index], values, &w->d) != 0 ||
         peet__direct_ask_observers(m->direct, m->compiled, m->f, index, values, w->d.time) != 0)
         return NULL;
     m->nrequested++;

@@ -197,9 +197,6 @@ void peet__direct_report(struct peet_direct_run *run);
  * blocks are counted are told.  @time: the run's.  @is_final: nothing of it will be undone */
 void peet__direct_begin_counting(struct peet__direct *direct, struct peet_direct_run *run);
 void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time, int is_final);
-/** peet__direct_counted_by() - what is counted of a block for an observer, or NULL */
-struct peet_direct_counted *peet__direct_counted_by(const struct peet__direct *direct,
-    const struct peet__function *function, uint32_t index, uint32_t observer);
 /** peet__direct_hw_of() - what is counted of the run's hardware context; NULL: nothing */
 struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *direct, const struct peet_direct_run *run);
 /** peet__direct_checkpoint() - the run sets a checkpoint: all up to here is final.  @function, @index: so is this block, which comes next

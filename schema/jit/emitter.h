@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files that make machine code share: direct.c makes blocks, preamble.c the code around them, probes.c their probes, watch.c what observers
- * compare, staying.c and strips.c loops.  struct emitter has
- * the function whose code is being written.
+ * What the files that make machine code share: direct.c makes blocks, preamble.c the code around them, probes.c their
+ * probes, watch.c what observers compare, staying.c and strips.c loops.  struct emitter has the function whose code is
+ * being written.
  */
 #ifndef PEET_EMITTER_H
 #define PEET_EMITTER_H
@@ -134,26 +134,10 @@ static inline unsigned take_time(struct peet__emit *e, uint64_t time)
     return IF_BELOW;
 }
 
-/* direct.c */
-/** What the machine wants of a block.  Returns: 0, or -1: a call */
-int peet__direct_request(struct peet__direct *direct, struct peet__function *f, uint32_t index,
-    struct peet_direct_block *out);
-
 /* probes.c */
 /** rax or rsi, an address, becomes the line; ecx where it is.  Returns: after the jump that is taken if it is not
  * there */
 uint8_t *peet__direct_probe(struct emitter *m, unsigned reg, const struct peet_direct_look *probe);
-/** The block's k-th probe with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which
- * is among the run's, too;
- *  @missing: after jumps that are taken if something is not there */
-void peet__direct_probe_straddling(struct emitter *m, unsigned reg, const struct peet_direct_look *probe, uint32_t k,
-    uint8_t *missing[3]);
-/** Both lines of such a probe are used.  @stamps: r15 is to go on by so much before the block */
-void peet__direct_use_straddling(struct peet__emit *e, uint32_t k, uint32_t stamps);
-/** The flags say whether so many bytes from rax on are in one line: then equal. */
-void peet__direct_see_line(struct emitter *m, uint32_t span);
-/** Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
-int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span);
 /** All probes of a block; @tail: as in struct stub. */
 void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t tail);
 /** The out-of-line stub of a STUB_MISS: rax or rsi is a line that has to be looked for. */

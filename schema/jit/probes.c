@@ -10,7 +10,7 @@
  *
  * If a line is not there, the code calls the machine: miss() for this line, or other() for the whole block.  Before the
  * first probe nothing of the block has happened.  With table.logged, the old used[frame] goes to run->log first, so
- * that the hit can be undone. 
+ * that the hit can be undone.
  */
 #include "jit/emitter.h"
 
@@ -74,7 +74,10 @@ static void note(struct emitter *m, struct requested *w, uint32_t k)
     peet__direct_use(e, probe->last, probe->later);
 }
 
-void peet__direct_probe_straddling(struct emitter *m, unsigned reg, const struct peet_direct_look *probe, uint32_t k,
+/* The block's k-th probe with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which is
+ * among the run's, too;
+ *  @missing: after jumps that are taken if something is not there */
+static void probe_straddling(struct emitter *m, unsigned reg, const struct peet_direct_look *probe, uint32_t k,
     uint8_t *missing[3])
 {
     struct peet__emit *const e = &m->e;
@@ -94,22 +97,21 @@ void peet__direct_probe_straddling(struct emitter *m, unsigned reg, const struct
     store(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
 }
 
-/* Without a jump, for nobody knows which comes later. */
-void peet__direct_use_straddling(struct peet__emit *e, uint32_t k, uint32_t stamps)
+/* Both lines of such a probe are used.  Without a jump, for nobody knows which comes later. */
+static void use_straddling(struct peet__emit *e, uint32_t k)
 {
     load(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
     load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     CODE(e, "\x0f\xb6\xd0\xc1\xe8\x08"); /* movzx edx, al; shr eax, 8 */
     CODE(e, "\x4c\x01\xfa\x4c\x01\xf8"); /* add rdx, r15; add rax, r15 */
-    add_constant(e, RDX, stamps);
-    add_constant(e, RAX, stamps);
     /* cmp rdx, [r10 + rcx * 8]; cmovb rdx, [...]; mov [...], rdx */
     CODE(e, "\x49\x3b\x14\xca\x49\x0f\x42\x14\xca\x49\x89\x14\xca");
     load(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
     CODE(e, "\x49\x3b\x04\xca\x49\x0f\x42\x04\xca\x49\x89\x04\xca"); /* the same with rax */
 }
 
-void peet__direct_see_line(struct emitter *m, uint32_t span)
+/* The flags say whether so many bytes from rax on are in one line: then equal. */
+static void see_line(struct emitter *m, uint32_t span)
 {
     struct peet__emit *const e = &m->e;
     CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
@@ -118,7 +120,8 @@ void peet__direct_see_line(struct emitter *m, uint32_t span)
     word32(e, -(1u << m->direct->table.line_shift));
 }
 
-int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span)
+/* Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
+static int likely_aligned(const struct peet__address *a, uint32_t span)
 {
     enum { WORD_BYTES = 8 };
     if (span > WORD_BYTES || (span & (span - 1)) != 0)
@@ -134,14 +137,14 @@ static void check_straddling(struct emitter *m, uint32_t requested, const struct
     struct stub *c;
     if (span < 2)
         return;
-    if (peet__direct_likely_aligned(a, span)) {
+    if (likely_aligned(a, span)) {
         byte(e, 0xa8); /* test al, imm8 */
         byte(e, span - 1);
         c = add_stub(m, jump_ahead(e, IF_NOT), requested, tail, STUB_OTHER);
         c->span = (uint8_t)span;
         c->same = e->at;
     } else {
-        peet__direct_see_line(m, span);
+        see_line(m, span);
         add_stub(m, jump_ahead(e, IF_NOT), requested, tail, STUB_OTHER);
     }
 }
@@ -170,7 +173,7 @@ static void use_logged(struct emitter *m, struct requested *w, int32_t tail)
         if (w->d.looks[k].cuts) {
             peet__direct_log(e, n++, found);
             peet__direct_log(e, n++, RUN(second) + (int32_t)(8 * k));
-            peet__direct_use_straddling(e, k, 0);
+            use_straddling(e, k);
             continue;
         }
         peet__direct_log(e, n++, w->d.nlooks != 1 ? found : 0); /* else it is there still */
@@ -204,7 +207,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         if (d->looks[k].cuts) {
             uint8_t *straddling[3];
-            peet__direct_probe_straddling(m, reg, &d->looks[k], k, straddling);
+            probe_straddling(m, reg, &d->looks[k], k, straddling);
             for (unsigned i = 0; i < 3; i++)
                 add_stub(m, straddling[i], requested, tail, STUB_OTHER);
             continue;
@@ -232,7 +235,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
         if (d->looks[k].cuts) {
-            peet__direct_use_straddling(e, k, 0);
+            use_straddling(e, k);
             continue;
         }
         load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
@@ -247,7 +250,7 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
     struct requested *const w = &m->requested[c->argument];
     uint8_t *could_not;
     if (c->span != 0) {
-        peet__direct_see_line(m, c->span);
+        see_line(m, c->span);
         jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
     }
     if (w->other) {

@@ -386,9 +386,9 @@ struct execution {
     uint64_t stamp;       /* before it */
     uint64_t stalled;     /* so far */
     const struct peet_block *block;
-    uint64_t
-        more_time; /* peet__bus_take_straddling(): what references in two lines take beyond the template, in CPI_ONE, */
-    uint32_t more_stamps; /* and in stamps; */
+    /* peet__bus_take_straddling(): what references in two lines take beyond the template, in CPI_ONE, and in stamps */
+    uint64_t more_time;
+    uint32_t more_stamps;
 };
 /** When the first reference of the way asks for its line. */
 static inline uint64_t peet__bus_request_time(const struct execution *t, const struct line_access *w)

@@ -88,7 +88,7 @@ struct piece {
 struct straddle {
     struct straddle *next; /* of the same block, in the same bucket */
     uint64_t name, more_time;
-    uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more, */
+    uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more */
     /* in the order of their first references; of one reference, the first line comes before the second.  0: not to be
      * had */
     uint32_t npieces;
