@@ -59,6 +59,7 @@ struct peet_ctx {
     uint64_t handled; /* how many handlers have run */
     struct peet__waiting_signal *signals; /* sent to it and not taken, in the kernel's order */
     stack_t *alternative;                 /* its own stack for handlers, or NULL */
+    uint8_t fs_due, fs_found;             /* contexts/pointer.c */
     uint8_t between;                      /* ... and is between two of them: no place for a signal handler */
     uint8_t held;                         /* by the host */
     uint8_t named;                        /* by the subject: it may still ask about the thread (thread.c) */
@@ -86,10 +87,9 @@ struct peet__rt {
     int mixed; /* contexts block different signals, or have stacks of their own for handlers */
     int note_allocations;
     int use_ucontext;
-    int *errno_place; /* this thread's errno */
-    uint64_t thread;  /* thread pointer of the host thread, which runs both worlds, and of the main context */
-    uint64_t fs;      /* of the running context */
-    uint64_t kept_fs; /* of the context that the host has taken the thread pointer over from; 0: it has its own */
+    int *errno_place;         /* this thread's errno */
+    uint64_t thread;          /* thread pointer of the host thread, which runs both worlds, and of the main context */
+    uint64_t fs;              /* of the running context */
     struct peet_ctx *current; /* running, or the last that ran */
     uint64_t *limit;          /* the limit that the host asked for; the control page's may be lower */
     struct peet__saved host;
@@ -289,19 +289,33 @@ void peet__stub_yield(uint64_t *frame);
 extern int peet__xsave_kind;
 void peet__xsave_probe(void);
 
+/** The thread pointer that is set or, if none is, will be (contexts/pointer.c). */
+static inline uint64_t peet__fs_meant(void)
+{
+    if (peet__fs_absent())
+        return peet__rt.in_subject ? peet__rt.fs : peet__rt.thread;
+    return peet__fs_base_now();
+}
+
 /** Whether the caller is the subject: the host may have threads of its own, which run beside it. */
 static inline int peet__is_subject(void)
 {
-    return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.fs == peet__fs_base();
+    return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.fs == peet__fs_meant();
 }
 
-/** Host's world: before anything that depends on which thread of the C library's it is (context.c). */
-void peet__own_fs(void);
-static inline void peet__settle_fs(void)
-{
-    if (__builtin_expect(peet__rt.kept_fs, 0) && peet__rt.kept_fs == peet__fs_base_now())
-        peet__own_fs();
-}
+/* ---------------------------------------------------------------------------- contexts/pointer.c */
+
+/** Host's world: the context is about to run, has run. */
+void peet__fs_enter(struct peet_ctx *ctx);
+void peet__fs_leave(struct peet_ctx *ctx);
+/** The thread pointer of the world that runs, if none is set. */
+void peet__fs_settle(void);
+/** The same, for an instruction that has faulted without.  Returns: 0: it had one */
+int peet__fs_found(void);
+/** From now on it is always set: SIGSEGV is blocked, or not ours any more. */
+void peet__fs_keep(void);
+/** Whether SIGSEGV comes to peet__fs_found(), as far as masks and stacks for handlers go. */
+void peet__fs_reconsider(int faults_come);
 
 /** Where the program's time goes (unseen.c): set the timer for the next sample. */
 void peet__sample_arm(void);
@@ -312,32 +326,36 @@ void peet__sample_arm(void);
  * effect.
  */
 struct peet__visit {
-    uint64_t fs;
+    uint64_t fs;                /* 0: absent */
     int in_subject, kept_errno; /* of the process's first thread, which the main context shares */
     uint64_t foreign_world;     /* the thread's before */
 };
 static inline struct peet__visit peet__visit_begin(void)
 {
-    peet__settle_fs();
-    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject,
-        peet__rt.errno_place ? *peet__rt.errno_place : 0, peet__foreign_world};
+    struct peet__visit visit = {.fs = peet__fs_absent() ? 0 : peet__fs_base_now(), .in_subject = peet__rt.in_subject};
     peet__rt.busy++;
     peet__rt.in_subject = 0;
-    if (visit.fs != peet__rt.thread)
+    if (visit.fs != peet__rt.thread) {
         peet__set_fs(peet__rt.thread);
-    else
+    } else {
+        visit.foreign_world = peet__foreign_world;
         peet__foreign_world = 0;
+    }
+    if (peet__rt.errno_place)
+        visit.kept_errno = *peet__rt.errno_place;
     return visit;
 }
 static inline void peet__visit_end(struct peet__visit visit)
 {
     if (peet__rt.errno_place)
         *peet__rt.errno_place = visit.kept_errno;
-    if (visit.fs != peet__rt.thread)
+    peet__rt.in_subject = visit.in_subject; /* first: contexts/pointer.c */
+    if (!visit.fs)
+        peet__fs_drop();
+    else if (visit.fs != peet__rt.thread)
         peet__set_fs(visit.fs);
     else
         peet__foreign_world = visit.foreign_world;
-    peet__rt.in_subject = visit.in_subject;
     peet__rt.busy--;
     if (peet__rt.signals && visit.in_subject)
         peet__ctl->limit = NULL;

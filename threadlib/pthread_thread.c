@@ -18,6 +18,15 @@
 /* Initial-exec thread-local storage: the same distance from every thread pointer. */
 static __thread struct peet__thread me;
 
+/* That of a thread pointer. */
+static struct peet__thread *of_pointer(uint64_t tp)
+{
+    static uint64_t offset;
+    if (__builtin_expect(!offset, 0))
+        offset = (uint64_t)&me - peet__fs_base();
+    return (struct peet__thread *)(tp + offset);
+}
+
 #define DEFAULT_STACK_BYTES ((uint64_t)8 << 20) /* whatever `ulimit -s` says */
 
 /* ------------------------------------------------------------------------------- memory of our own */
@@ -103,25 +112,27 @@ static void unlist(struct peet__thread *t)
 
 struct peet__thread *peet__thread_self(void)
 {
-    if (__builtin_expect(me.state == PEET__THREAD_NONE, 0)) {
-        me.tp = peet__fs_base();
-        me.number = peet__rt.current ? peet__rt.current->number : 0;
-        me.state = PEET__THREAD_ALIVE;
-        me.is_main = !peet__rt.current || peet__rt.current == &peet__rt.main_ctx;
-        me.detached = !me.is_main;
-        list(&me);
+    const uint64_t tp = peet__fs_meant();
+    struct peet__thread *const self = of_pointer(tp);
+    if (__builtin_expect(self->state == PEET__THREAD_NONE, 0)) {
+        self->tp = tp;
+        self->number = peet__rt.current ? peet__rt.current->number : 0;
+        self->state = PEET__THREAD_ALIVE;
+        self->is_main = !peet__rt.current || peet__rt.current == &peet__rt.main_ctx;
+        self->detached = !self->is_main;
+        list(self);
     }
-    return &me;
+    return self;
 }
 
 int peet__thread_came_along(void)
 {
-    return me.state != PEET__THREAD_NONE;
+    return of_pointer(peet__fs_meant())->state != PEET__THREAD_NONE;
 }
 
 struct peet__thread *peet__thread_of(pthread_t thread)
 {
-    if ((uint64_t)thread == peet__fs_base())
+    if ((uint64_t)thread == peet__fs_meant())
         return peet__thread_self();
     for (struct peet__thread *t = buckets ? *bucket(thread) : NULL; t; t = t->next_in_bucket)
         if (t->tp == (uint64_t)thread)
@@ -172,7 +183,7 @@ static void finish(struct peet__thread *self)
 /* A thread's first function. */
 static void run(uint64_t tp, uint64_t unused)
 {
-    struct peet__thread *self = &me;
+    struct peet__thread *self = of_pointer(tp);
     struct peet__unwind_buf bottom;
     self->number = peet__rt.current->number;
     if (self->has_mask)
@@ -190,11 +201,10 @@ static void run(uint64_t tp, uint64_t unused)
 
 int peet__thread_create(const struct peet__thread_wish *wish)
 {
-    struct peet__thread *self = peet__thread_self();
     uint64_t tp;
     if (peet_rt_thread_new(wish->stack_address, wish->stack_bytes, wish->guard_bytes, &tp) != 0)
         return EAGAIN;
-    struct peet__thread *t = (struct peet__thread *)(tp + ((uint64_t)&me - self->tp));
+    struct peet__thread *t = of_pointer(tp);
     memset(t, 0, sizeof *t);
     t->tp = tp;
     t->number = UINT32_MAX;

@@ -5,21 +5,12 @@
  * thread that carries all of them: the thread pointer goes with the switch.  The main context and the host share the
  * process's first thread; between them, errno changes hands.  Two ways to switch: assembly (arch/), and the
  * C library's ucontext for comparison.
- *
- * Where only the kernel can set the thread pointer, and each time takes longer than all else here, the host goes on with
- * that of the context that it has left (`kept_fs`), and most of the time resumes the same one or another context next.
- * All of that is one thread of the kernel's, and what the C library keeps for a context's is as good for the host as what
- * it keeps for the first: errno, which changes hands too, and the allocator's cache, of which a few free pieces are lost
- * when the context ends.  Nothing is kept if the host's modules have thread-local objects or threads, or with views of
- * memory; and contexts are made and freed with the host's own thread pointer (peet__settle_fs()).
  */
 #include "views/domain_internal.h"
 #include "signals/signals.h"
 #include "signals/fatal.h"
 
 #include <errno.h>
-#include <link.h>
-#include <malloc.h>
 #include <string.h>
 
 extern void *__libc_calloc(size_t, size_t);
@@ -28,66 +19,10 @@ extern void __libc_free(void *);
 struct peet__rt peet__rt;
 struct peet_ctx *peet__ctx_list;
 
-/* ------------------------------------------------------------------------------------- thread pointers */
-
-static enum { KEEPS_UNKNOWN, KEEPS, KEEPS_NOT } keeps_fs;
-
 /* errno of a thread pointer's thread. */
 static int *errno_of(uint64_t fs)
 {
     return (int *)(fs + (uint64_t)peet__rt.errno_place - peet__rt.thread);
-}
-
-/* Whether there are other threads, as glibc has it on this processor (tcbhead_t.multiple_threads): its allocator and its
- * streams do without locks otherwise.  It says so to the thread that makes the first one, alone. */
-static int *multiple_threads(uint64_t fs)
-{
-    return (int *)(fs + 0x18);
-}
-
-/* The host gives up the thread pointer that it has kept.  Returns: it */
-static uint64_t give_up_fs(void)
-{
-    struct peet__rt *rt = &peet__rt;
-    const uint64_t fs = rt->kept_fs;
-    rt->kept_fs = 0;
-    if (__builtin_expect(*multiple_threads(fs), 0)) {
-        *multiple_threads(rt->thread) = 1;
-        keeps_fs = KEEPS_NOT;
-    }
-    return fs;
-}
-
-void peet__own_fs(void)
-{
-    struct peet__rt *rt = &peet__rt;
-    const int error = *errno_of(rt->kept_fs);
-    give_up_fs();
-    peet__set_fs(rt->thread);
-    *rt->errno_place = error;
-}
-
-/* Objects of the host's with thread-local storage, but for those that only keep errors and caches there. */
-static int has_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    static const char *const harmless[] = {"libelf", "libdw", "libunwind"};
-    const char *const slash = strrchr(info->dlpi_name, '/'), *const name = slash ? slash + 1 : info->dlpi_name;
-    for (unsigned k = 0; k < sizeof harmless / sizeof *harmless; k++)
-        if (strncmp(name, harmless[k], strlen(harmless[k])) == 0)
-            return 0;
-    return info->dlpi_tls_modid != 0 && peet__exit_is_host_object(info->dlpi_addr);
-}
-
-/* May the host go on with a context's thread pointer, and is that worth it?  Before the first context is made, when the
- * host's modules are there. */
-static void find_whether_kept(void)
-{
-    if (keeps_fs != KEEPS_UNKNOWN)
-        return;
-    keeps_fs =
-        peet__fsgsbase || *multiple_threads(peet__rt.thread) || dl_iterate_phdr(has_own_tls, NULL) ? KEEPS_NOT : KEEPS;
-    if (keeps_fs == KEEPS)
-        mallopt(M_ARENA_MAX, 1); /* one of the allocator's arenas for all of them */
 }
 
 /* ----------------------------------------------------------------------------------------- life cycle */
@@ -203,8 +138,7 @@ PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, 
     struct peet_ctx **out_ctx)
 {
     static const struct peet_ctx_options worker;
-    peet__settle_fs();
-    find_whether_kept();
+    peet__fs_settle();
     struct peet_ctx *ctx = options && options->thread ? peet__thread_take(a) : NULL;
     int err = ctx ? 0 : peet__ctx_make(options ? options : &worker, &ctx);
     if (err)
@@ -219,7 +153,7 @@ PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, 
 PUBLIC int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
 {
     int err = 0;
-    peet__settle_fs();
+    peet__fs_settle();
     if (ctx->state != PEET__CTX_NEW) {
         peet__tls_free(ctx);
         err = peet__tls_new(ctx);
@@ -235,7 +169,7 @@ PUBLIC void peet_ctx_free(struct peet_ctx *ctx)
 {
     if (!ctx || ctx == &peet__rt.main_ctx)
         return;
-    peet__settle_fs();
+    peet__fs_settle();
     ctx->held = 0;
     peet__ctx_release(ctx);
 }
@@ -273,22 +207,17 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     ctx->state = PEET__CTX_RUNNING;
     rt->current = ctx;
     rt->fs = ctx->fs;
-    if (ctx->fs == rt->thread) {
-        peet__settle_fs();
+    if (ctx->fs == rt->thread)
         rt->host_errno = *rt->errno_place;
-        *rt->errno_place = ctx->saved_errno;
-    } else {
-        const uint64_t fs = rt->kept_fs ? give_up_fs() : rt->thread;
-        if (fs != ctx->fs)
-            peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
-        *errno_of(ctx->fs) = ctx->saved_errno;
-    }
+    *errno_of(ctx->fs) = ctx->saved_errno;
     if (__builtin_expect(rt->mixed, 0))
         peet__signals_switch_in(ctx);
     if (peet__domains_on())
         peet__domain_enter(ctx);
-    rt->in_subject = 1;
-    peet__foreign_world = (uint64_t)peet__foreign_on;
+    rt->in_subject = 1;  /* first: a handler that comes now sets the pointer of the world that it finds */
+    peet__fs_enter(ctx); /* from here to the switch back nothing of ours touches thread-local storage */
+    if (__builtin_expect(peet__foreign_on, 0))
+        peet__foreign_world = 1;
     if (__builtin_expect(rt->sample_due, 0))
         peet__sample_arm();
     if (__builtin_expect((rt->pending & ~rt->all_block) | ctx->poked, 0)) { /* came while the host ran, or wait still */
@@ -299,16 +228,14 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         peet__swap(&rt->host, &ctx->saved);
     else
         peet__ucontext_resume(ctx);
-    peet__foreign_world = 0;
+    if (!peet__fs_absent())
+        peet__foreign_world = 0;
     if (peet__domains_on())
         peet__domain_left(ctx);
     ctx->saved_errno = *errno_of(ctx->fs);
     if (ctx->fs == rt->thread)
         *rt->errno_place = rt->host_errno;
-    else if (keeps_fs == KEEPS && ctx->why != PEET_YIELD_DONE && !peet__domains_on() && !*multiple_threads(rt->thread))
-        rt->kept_fs = ctx->fs;
-    else
-        peet__set_fs(rt->thread);
+    peet__fs_leave(ctx);
     if (__builtin_expect(rt->mixed, 0))
         peet__signals_switch_out();
     *out_end = peet__ctl->cursor;
@@ -397,6 +324,7 @@ void peet__stub_yield(uint64_t *frame)
 
 void peet__go_plain(void)
 {
+    peet__fs_keep();
     peet__rt.simulated = 0;
     peet__rt.in_subject = 0;
     peet__foreign_end();

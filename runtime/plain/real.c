@@ -60,6 +60,7 @@ struct peet__real {
 };
 
 _Thread_local struct peet__real *peet__real_self;
+int peet__real_any;
 static _Thread_local struct peet__real mine;
 static struct peet__real_shared *shared;
 static uint64_t static_tls;
@@ -492,6 +493,7 @@ static int begin_thread(uint32_t number)
     if (!r->control || !take_block(r))
         return 0;
     peet__real_self = r;
+    peet__real_any = 1;
     return 1;
 }
 

@@ -18,9 +18,11 @@
 /** A recorded thread's state; NULL: the calling thread is not recorded. */
 struct peet__real;
 extern _Thread_local struct peet__real *peet__real_self;
+/** Some thread of the process has been recorded: asked first, since a simulated one may be without its thread pointer. */
+extern int peet__real_any;
 static inline int peet__real_on(void)
 {
-    return __builtin_expect(peet__real_self != NULL, 0);
+    return __builtin_expect(peet__real_any, 0) && peet__real_self != NULL;
 }
 
 /** Code from here up to there calls the C library for itself, not for the program: libomp, and the dynamic linker. */

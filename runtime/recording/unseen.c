@@ -84,6 +84,7 @@ PUBLIC void peet_rt_samples_begin(void)
         syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0)
         return;
     sigfillset(&action.sa_mask);
+    sigdelset(&action.sa_mask, SIGSEGV);             /* contexts/pointer.c */
     sigaction(PEET_RT_SAMPLE_SIGNAL, &action, NULL); /* the host's call: the kernel's */
     on = 1;
     peet__rt.sample_due = 1;

@@ -219,6 +219,7 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
         crash.pc = 0;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
+    peet__fs_keep(); /* other contexts may go on for the results, with all signals blocked */
     rt->in_subject = 0;
     peet__park_cursor();
     rt->current->fault = uc;
@@ -302,6 +303,7 @@ static int is_repeated(int signal)
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
+    peet__fs_settle();
     if (peet__fatal_watched(signal, info, uc) || is_repeated(signal))
         return;
     if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {

@@ -29,6 +29,7 @@ static void settle(void)
     rt->some_block = some;
     rt->all_block = contexts ? all : 0;
     rt->mixed = some != rt->all_block || alternatives > 0;
+    peet__fs_reconsider(!(some & peet__signal_bit(SIGSEGV)) && alternatives == 0);
 }
 
 void peet__mask_alternatives(int more)

@@ -320,6 +320,7 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
     uint64_t pc = peet__uc_pc(uc);
+    peet__fs_settle();
     int saved_errno = errno;
     if (peet__fatal_watched(signal, info, uc))
         return;
@@ -345,6 +346,13 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
     errno = saved_errno;
 }
 
+/* The subject handles no SIGSEGV: the switch counts on that (contexts/pointer.c). */
+static void on_fault(int signal, siginfo_t *info, void *uc)
+{
+    if (!peet__fs_found())
+        peet__fatal(signal, info, uc);
+}
+
 /* Tell the kernel what the subject's wish amounts to. */
 static void install(int signal)
 {
@@ -352,7 +360,7 @@ static void install(int signal)
     struct sigaction action = *wish;
     if (wish->sa_handler == SIG_DFL) {
         if (peet__rt.simulated && peet__fatal_by_default(signal)) {
-            action.sa_sigaction = peet__fatal;
+            action.sa_sigaction = signal == SIGSEGV ? on_fault : peet__fatal;
             action.sa_flags = SA_SIGINFO | SA_ONSTACK;
             sigfillset(&action.sa_mask);
         }
@@ -367,6 +375,7 @@ void peet__signal_set_action(int signal, const struct sigaction *action)
 {
     if (signal == PEET_RT_SAMPLE_SIGNAL)
         peet__sample_end();
+    peet__fs_settle(); /* the handler of SIGSEGV may change */
     actions[signal] = *action;
     install(signal);
 }

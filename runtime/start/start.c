@@ -152,7 +152,6 @@ __attribute__((noreturn)) static void finish(int status)
 {
     struct peet__rt *rt = &peet__rt;
     struct peet_ctx *ctx = rt->exit_ctx;
-    peet__settle_fs();
     peet__go_plain();
     peet__progress_yield(STDOUT_FILENO); /* exit() writes out what is left */
     peet__progress_yield(STDERR_FILENO);

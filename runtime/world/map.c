@@ -20,6 +20,8 @@
 #define MAP_32BIT 0x40
 #endif
 
+#define LOWEST 0x10000 /* below it nothing is mapped, but by who insists */
+
 /* Free ranges below `bump`, ordered by address.  When the table is full a range is forgotten: address
  * space lost, nothing else. */
 #define RANGES_MAX 4096
@@ -142,6 +144,8 @@ static void *subject_mmap(void *at, size_t bytes, int prot, int flags, int fd, o
         return raw_mmap(at, bytes, prot, flags, fd, offset);
     if (at) {
         if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+            if ((uint64_t)at < LOWEST)
+                peet__fs_keep(); /* what is used without a thread pointer must fault */
             void *got = raw_mmap(at, bytes, prot, flags, fd, offset);
             if (got != MAP_FAILED)
                 place_claim((uint64_t)got, (uint64_t)got + whole);

@@ -14,6 +14,6 @@ int peet__fsgsbase;
 
 void peet__fsgsbase_probe(void)
 {
-    const char *how = peet_rt_setting("PEET_FSGSBASE"); /* "off": as on older kernels, for tests */
-    peet__fsgsbase = (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE) && !(how && strcmp(how, "off") == 0);
+    const char *how = peet_rt_setting("PEET_FSGSBASE"); /* "off", "set": as on older kernels, for tests */
+    peet__fsgsbase = (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE) && !(how && (!strcmp(how, "off") || !strcmp(how, "set")));
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which thread pointer is set when.  The context has its own while it runs, the host that of the process's first thread.
+ *
+ * Where only the kernel can set it, that costs more than all else of a switch (4 microseconds where it was measured, the
+ * rest 0.1), and few of the short pieces that a context runs between two switches use thread-local storage.  So it is
+ * left out there (arch/: 12 ns): the first use faults, and the handler of SIGSEGV sets the pointer that belongs to the
+ * world that runs, and lets the instruction run again.  Such a fault costs six times what setting the pointer costs.
+ * Who has needed it therefore gets it next time without asking, 2 times, then 4, up to 128 each time that it has needed
+ * it again (`due`, `found`).
+ *
+ * Invariants:
+ *   1. No other thread's pointer is ever set: it is the right one, or none.
+ *   2. None is set only where SIGSEGV comes to peet__fs_found(): the subject neither blocks nor handles it and has no
+ *      stack of its own for handlers; handlers of ours, which block it, begin with peet__fs_settle(), or with
+ *      peet__fs_keep() if contexts go on in them.
+ *   3. in_subject says which world's pointer is meant whenever none is set: a handler may come at any time.
+ *   4. Threads of the host's own are never without.
+ * It is always set with views of memory or recorded libraries, which use thread-local storage everywhere, under a
+ * debugger, which would stop at each fault, under sanitizers and Valgrind, and, for comparison, with PEET_FSGSBASE=set.
+ */
+#include "internal.h"
+#include "signals/signals.h"
+#include "views/domain_internal.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FOUND_MOST = 7 };
+
+static enum { UNKNOWN, MAY, MAY_NOT } host_may; /* leave it out */
+static int subject_lets = 1;                    /* no mask and no stack of the subject's is in the way */
+static uint8_t host_due, host_found;            /* as a context's */
+
+/* The kernel's word on who looks on by ptrace(). */
+static int is_traced(void)
+{
+    char text[4096];
+    const int fd = (int)peet__raw_syscall(SYS_open, (long)"/proc/self/status", O_RDONLY, 0, 0, 0, 0);
+    const long n = fd < 0 ? 0 : peet__raw_syscall(SYS_read, fd, (long)text, sizeof text - 1, 0, 0, 0);
+    if (fd >= 0)
+        peet__raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+    text[n > 0 ? n : 0] = 0;
+    const char *const tracer = strstr(text, "TracerPid:");
+    return !tracer || atoi(tracer + sizeof "TracerPid:" - 1) != 0;
+}
+
+static int may_leave_out(void)
+{
+    const char *how;
+    if (host_may == UNKNOWN)
+        host_may = peet__fsgsbase || ((how = peet_rt_setting("PEET_FSGSBASE")) && strcmp(how, "set") == 0) ||
+                peet__rt.use_ucontext || peet__under_valgrind() || dlsym(RTLD_DEFAULT, "__asan_init") ||
+                dlsym(RTLD_DEFAULT, "__tsan_init") || is_traced()
+            ? MAY_NOT
+            : MAY;
+    return host_may == MAY && subject_lets && peet__signal_action(SIGSEGV)->sa_handler == SIG_DFL &&
+        !peet__foreign_on && !peet__domains_on();
+}
+
+void peet__fs_enter(struct peet_ctx *ctx)
+{
+    if (peet__fs_absent())
+        host_found /= 2;
+    if (!ctx->fs_due && may_leave_out()) {
+        if (ctx->fs != peet__rt.thread)
+            peet__fs_drop();
+        return;
+    }
+    ctx->fs_due -= ctx->fs_due > 0;
+    if (ctx->fs != peet__rt.thread || peet__fs_absent())
+        peet__set_fs(ctx->fs);
+}
+
+void peet__fs_leave(struct peet_ctx *ctx)
+{
+    if (peet__fs_absent())
+        ctx->fs_found /= 2;
+    else if (ctx->fs == peet__rt.thread)
+        return;
+    if (!host_due && may_leave_out()) {
+        peet__fs_drop();
+        return;
+    }
+    host_due -= host_due > 0;
+    peet__set_fs(peet__rt.thread);
+}
+
+void peet__fs_settle(void)
+{
+    if (peet__fs_absent())
+        peet__set_fs(peet__fs_meant());
+}
+
+static void note(uint8_t *due, uint8_t *found)
+{
+    *found += *found < FOUND_MOST;
+    *due = (uint8_t)(1u << *found);
+}
+
+int peet__fs_found(void)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (!peet__fs_absent())
+        return 0;
+    if (rt->in_subject)
+        note(&rt->current->fs_due, &rt->current->fs_found);
+    else
+        note(&host_due, &host_found);
+    peet__fs_settle();
+    return 1;
+}
+
+void peet__fs_keep(void)
+{
+    host_may = MAY_NOT;
+    peet__fs_settle();
+}
+
+void peet__fs_reconsider(int faults_come)
+{
+    subject_lets = faults_come;
+    if (!faults_come)
+        peet__fs_settle();
+}
