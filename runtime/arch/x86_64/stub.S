@@ -20,6 +20,14 @@
 #define XSAVE_HEADER 512
 #define XSAVE_SSE 2
 
+/* What xsave may leave out: whether it does is the processor's affair, and changes with how registers became zero, and with the
+ * kernel's switches. */
+        .section .rodata
+        .p2align 4
+        .type   zeros, @object
+        .size   zeros, 256
+zeros:  .zero   256
+
         .text
 
 /* The plain run: nobody reads the words.  A thread that is not the one that its control page is for gets a page and
@@ -150,7 +158,7 @@ peet__stub_none:
         je      3f
         testl   $XSAVE_SSE, XSAVE_HEADER(%rsp)
         jnz     3f
-        xorl    %esi, %esi /* all zero, and not written */
+        leaq    zeros(%rip), %rsi /* they are zero, and not written */
 3:      call    \target
         cmpl    $0, peet__xsave_kind(%rip)
         je      4f
