@@ -97,6 +97,7 @@ class Inserter {
     uint32_t liveVectors(const LiveRegUnits &live);
     uint32_t narrow(const LiveRegUnits &live);
     bool isWide(const MachineOperand &MO) const;
+    bool isX87(const MachineOperand &MO) const;
     std::string hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr,
         uint32_t second = 0);
     void hook(const Point &P, const std::string &text);
@@ -137,7 +138,8 @@ class Inserter {
     Frames frames;
     unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF, CMP32mi;
     const MCRegister own_segment;
-    bool wide = false; // the function uses more vector state than the lower halves of xmm0..15
+    bool wide = false;     // the function uses more vector state than the lower halves of xmm0..15
+    bool anywhere = false; // it may have such state at any place, whatever the liveness analysis says
     std::string slow;
     unsigned nslow = 0;
     int topCursor = NoGpr; // register that holds the cursor after the current segment's top
@@ -183,15 +185,23 @@ bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, 
     return false;
 }
 
-// x87 and mask registers, and vectors of more than 16 bytes or beyond the sixteenth.  (A vector register and
-// its halves are one to the liveness analysis.)
+// The x87's registers, a stack whose liveness is not known.  Each inline assembly says that it may change the status
+// word: that is no use of it.
+bool Inserter::isX87(const MachineOperand &MO) const
+{
+    return MO.isReg() && MO.getReg() && MO.getReg().isPhysical() && T.peetReg(MO.getReg().asMCReg()) == PEET_REG_X87 &&
+        !(MO.isDef() && MO.getParent()->isInlineAsm() && MO.getReg().asMCReg() == T.fpsw);
+}
+
+// Mask registers, and vectors of more than 16 bytes or beyond the sixteenth.  (A vector register and its halves are one
+// to the liveness analysis.)
 bool Inserter::isWide(const MachineOperand &MO) const
 {
     if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical())
         return false;
     MCRegister R = MO.getReg().asMCReg();
     int r = T.peetReg(R);
-    return r == PEET_REG_X87 || (r >= PEET_REG_MASK0 && r < PEET_REG_OTHER) ||
+    return (r >= PEET_REG_MASK0 && r < PEET_REG_OTHER) ||
         (r >= PEET_REG_VEC0 && r < PEET_REG_FLAGS && (r >= PEET_REG_VEC0 + 16 || T.vectorBytes(R) != 16));
 }
 
@@ -202,11 +212,11 @@ uint32_t Inserter::hookWord(const LiveRegUnits &live)
     for (int r = 0; r < 16; r++)
         if (r != RSP && !live.available(T.gpr64[r]))
             word |= 1u << r;
-    if (wide)
+    if (anywhere)
         return word | PEET_HOOK_VECTORS;
     for (MCRegister R : T.vectors)
         if (!live.available(R))
-            return word | PEET_HOOK_XMM;
+            return word | (wide ? PEET_HOOK_VECTORS : PEET_HOOK_XMM);
     return word;
 }
 
@@ -484,10 +494,12 @@ void Inserter::findWide()
 {
     for (MachineBasicBlock *MBB : F.layout)
         for (const MachineInstr &MI : *MBB)
-            for (const MachineOperand &MO : MI.operands())
+            for (const MachineOperand &MO : MI.operands()) {
                 wide = wide || isWide(MO);
+                anywhere = anywhere || isX87(MO);
+            }
     CallingConv::ID convention = F.MF->getFunction().getCallingConv();
-    wide = wide ||
+    anywhere = anywhere ||
         (convention != CallingConv::C && convention != CallingConv::Fast); // others keep vectors for their callers
 }
 

@@ -93,6 +93,7 @@ void Target::findRegisters()
     findVectors(regs);
     rip = MCRegister(regs.lookup("RIP"));
     eflags = MCRegister(regs.lookup("EFLAGS"));
+    fpsw = MCRegister(regs.lookup("FPSW"));
     fs = MCRegister(regs.lookup("FS"));
     peetRegOf[eflags] = PEET_REG_FLAGS;
 }

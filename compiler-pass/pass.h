@@ -109,7 +109,7 @@ class Target {
     llvm::MachineFunction &MF;
     const llvm::TargetInstrInfo *TII;
     const llvm::TargetRegisterInfo *TRI;
-    llvm::MCRegister gpr64[16], gpr32[16], gpr8[16], rip, eflags, noreg, fs;
+    llvm::MCRegister gpr64[16], gpr32[16], gpr8[16], rip, eflags, fpsw, noreg, fs;
     llvm::SmallVector<llvm::MCRegister, 40> vectors; // zmm0..31, then mask registers
     bool avx512bw = false;
 
