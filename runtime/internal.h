@@ -179,6 +179,9 @@ struct peet__arguments {
 /** Copy argv, the user's environment and auxv to their fixed places.  Ends the process on failure. */
 void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__arguments *out_arguments);
 
+/** If the program has an allocator of its own: what calls it on the host's behalf gets the C library's (allocator.c). */
+void peet__allocator_part(void);
+
 /* -------------------------------------------------------------------------------------- stacks.c */
 
 /** A stack of at least so many bytes, with its guard.  Returns 0 or a peet_err. */

@@ -60,6 +60,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
     rt->use_ucontext = how && strcmp(how, "ucontext") == 0;
     peet__exit_prepare_early();
     peet__exit_note_subject_objects();
+    peet__allocator_part();
     peet__capture_begin();
     rt->in_subject = 1;
 }

@@ -41,6 +41,9 @@ void *peet__world_bind(unsigned which);
 const char *peet__world_name(unsigned which);
 /** The function of this name in the objects behind this library; NULL: none */
 void *peet__world_lookup(const char *name);
+struct link_map;
+/** ... in this object */
+void *peet__world_lookup_in(const struct link_map *map, const char *name);
 
 /** Whether ranges are noted at all; if not, functions of the C library that call back are its own. */
 extern int peet__ranges;

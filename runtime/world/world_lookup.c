@@ -83,12 +83,24 @@ static void *search(const char *name, uint32_t hash, int wanted)
     return NULL;
 }
 
-/* A program that was not linked by peetcc but uses a library that was has the C library before this one. */
-void *peet__world_lookup(const char *name)
+static uint32_t hash_of(const char *name)
 {
     uint32_t hash = 5381;
     for (const char *p = name; *p; p++)
         hash = 33 * hash + (unsigned char)*p;
+    return hash;
+}
+
+void *peet__world_lookup_in(const struct link_map *map, const char *name)
+{
+    struct object o;
+    return read_object(map, &o) ? find(&o, name, hash_of(name)) : NULL;
+}
+
+/* A program that was not linked by peetcc but uses a library that was has the C library before this one. */
+void *peet__world_lookup(const char *name)
+{
+    const uint32_t hash = hash_of(name);
     void *found = search(name, hash, 1);
     return found ? found : search(name, hash, 0);
 }

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs that have an allocator of their own: a malloc() before this library's.  Functions of the C library and of the
+ * dynamic linker call it by its name, so that strdup() allocates from it; natively all of the process does.  Here the
+ * host's libraries do not.  What strdup() allocates for the host has to be what the host's free() takes, and the host
+ * must not enter an allocator that a context may stand in the middle of.  So the slots by which the C library, the
+ * dynamic linker and this library call the allocator lead here.  A block is allocated by the world that runs, and freed
+ * by the allocator that it came from: one world may free what the other has left in the C library, as texts of
+ * dlerror().  The C library's own allocator is told to take all its memory from the break, which is nobody else's, since
+ * the program's is elsewhere (world/map.c); so an address tells whose it is.
+ */
+#include "arch/x86_64/syscall.h"
+#include "internal.h"
+#include "runtime.h"
+#include "world/world.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+struct functions {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t n, size_t each);
+    void *(*realloc)(void *p, size_t bytes);
+    void (*free)(void *p);
+    void *(*memalign)(size_t align, size_t bytes);
+};
+static struct functions program, library; /* the program's own, the C library's */
+
+static uint64_t break_base;
+
+/* In a forked child, which runs plainly, all is the program's. */
+static const struct functions *of_world(void)
+{
+    return peet__rt.simulated && !peet__is_subject() ? &library : &program;
+}
+
+static int is_library_s(const void *p)
+{
+    return (uint64_t)p >= break_base && (uint64_t)p < (uint64_t)peet__raw_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
+}
+
+static void *part_malloc(size_t bytes)
+{
+    return of_world()->malloc(bytes);
+}
+
+static void *part_calloc(size_t n, size_t each)
+{
+    return of_world()->calloc(n, each);
+}
+
+/* The C library's blocks are the host's, with the caches of its thread. */
+static void *part_realloc(void *p, size_t bytes)
+{
+    if (!p)
+        return of_world()->realloc(p, bytes);
+    if (!is_library_s(p))
+        return program.realloc(p, bytes);
+    struct peet__visit visit = peet__visit_begin();
+    void *q = library.realloc(p, bytes);
+    peet__visit_end(visit);
+    return q;
+}
+
+static void part_free(void *p)
+{
+    if (!p)
+        return;
+    if (!is_library_s(p)) {
+        program.free(p);
+        return;
+    }
+    struct peet__visit visit = peet__visit_begin();
+    library.free(p);
+    peet__visit_end(visit);
+}
+
+/* Where calls of a name lead: of one that the program may define, too, and that is always to be the C library's? */
+static const void *leads_to(const char *name)
+{
+    const struct {
+        const char *name;
+        const void *to;
+    } all[] = {{"malloc", (void *)part_malloc}, {"calloc", (void *)part_calloc}, {"realloc", (void *)part_realloc},
+        {"free", (void *)part_free}, {"__libc_malloc", (void *)library.malloc},
+        {"__libc_calloc", (void *)library.calloc}, {"__libc_realloc", (void *)library.realloc},
+        {"__libc_free", (void *)library.free}, {"__libc_memalign", (void *)library.memalign}};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return all[i].to;
+    return NULL;
+}
+
+static void set_slot(void **slot, const void *to)
+{
+    const uint64_t page = (uint64_t)slot & ~(PEET__PAGE - 1); /* a slot is aligned: it lies in one page */
+    if (mprotect((void *)page, PEET__PAGE, PROT_READ | PROT_WRITE) != 0)
+        peet__die(1, "the program has an allocator of its own, and the C library's calls of it cannot be changed");
+    memcpy(slot, &to, sizeof to);
+}
+
+/* The slots of an object, among which the linker tells two kinds: of functions that are called, of addresses that are
+ * taken. */
+static void set_slots(const struct link_map *map)
+{
+    const ElfW(Sym) *symbols = NULL;
+    const char *names = NULL;
+    const ElfW(Rela) * tables[2] = {NULL, NULL};
+    size_t bytes[2] = {0, 0};
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        const void *at = (const void *)d->d_un.d_ptr; /* the dynamic linker has made these absolute */
+        switch (d->d_tag) {
+        case DT_SYMTAB:
+            symbols = at;
+            break;
+        case DT_STRTAB:
+            names = at;
+            break;
+        case DT_JMPREL:
+            tables[0] = at;
+            break;
+        case DT_PLTRELSZ:
+            bytes[0] = d->d_un.d_val;
+            break;
+        case DT_RELA:
+            tables[1] = at;
+            break;
+        case DT_RELASZ:
+            bytes[1] = d->d_un.d_val;
+            break;
+        default:
+            break;
+        }
+    }
+    for (int t = 0; t < 2; t++)
+        for (const ElfW(Rela) *r = tables[t]; r && r < tables[t] + bytes[t] / sizeof *r; r++) {
+            const unsigned type = ELF64_R_TYPE(r->r_info);
+            if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+                continue;
+            const void *to = leads_to(names + symbols[ELF64_R_SYM(r->r_info)].st_name);
+            if (to)
+                set_slot((void **)(map->l_addr + r->r_offset), to);
+        }
+}
+
+/* The dynamic linker looks the functions up once and keeps them in data that it then protects. */
+static int set_pointers(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct link_map *map = arg;
+    const struct {
+        const void *from, *to;
+    } all[] = {{(void *)program.malloc, (void *)part_malloc}, {(void *)program.calloc, (void *)part_calloc},
+        {(void *)program.realloc, (void *)part_realloc}, {(void *)program.free, (void *)part_free}};
+    for (unsigned k = 0; info->dlpi_addr == map->l_addr && k < info->dlpi_phnum; k++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[k];
+        void **at = (void **)(info->dlpi_addr + segment->p_vaddr), **end = at + segment->p_memsz / sizeof *at;
+        for (; segment->p_type == PT_GNU_RELRO && at < end; at++)
+            for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+                if (*at == all[i].from)
+                    set_slot(at, all[i].to);
+    }
+    (void)size;
+    return 0;
+}
+
+static const struct link_map *object_of(const void *at)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    return dladdr1(at, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
+extern void __asan_init(void) __attribute__((weak));
+
+/* Nothing here may allocate: the program's allocator would begin its work before the program is simulated. */
+void peet__allocator_part(void)
+{
+    if (__asan_init) /* its allocator is everybody's: the host is loaded so that it is its, too */
+        return;
+    const struct link_map *self = object_of((void *)peet__allocator_part);
+    const struct link_map *c = object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+    const struct link_map *linker = object_of(dlsym(RTLD_DEFAULT, "__tls_get_addr"));
+    program = (struct functions){malloc, calloc, realloc, free, memalign};
+    if (!self || !c || !linker || object_of((void *)program.malloc) == self)
+        return;
+    library.malloc = (void *(*)(size_t))peet__world_lookup_in(c, "malloc");
+    library.calloc = (void *(*)(size_t, size_t))peet__world_lookup_in(c, "calloc");
+    library.realloc = (void *(*)(void *, size_t))peet__world_lookup_in(c, "realloc");
+    library.free = (void (*)(void *))peet__world_lookup_in(c, "free");
+    library.memalign = (void *(*)(size_t, size_t))peet__world_lookup_in(c, "memalign");
+    int (*tell)(int, int) = (int (*)(int, int))peet__world_lookup_in(c, "mallopt");
+    if (!library.malloc || !library.calloc || !library.realloc || !library.free || !library.memalign || !tell)
+        peet__die(1, "the program has an allocator of its own, and the C library's is not found");
+    break_base = (uint64_t)peet__raw_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
+    tell(M_MMAP_MAX, 0);
+    tell(M_ARENA_MAX, 1);
+    set_slots(c);
+    set_slots(self);
+    dl_iterate_phdr(set_pointers, (void *)linker);
+}
