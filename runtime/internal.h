@@ -308,6 +308,8 @@ static inline int peet__is_subject(void)
 
 /* ---------------------------------------------------------------------------- contexts/pointer.c */
 
+/** Before any context runs. */
+void peet__fs_begin(int sanitized);
 /** Host's world: the context is about to run, has run. */
 void peet__fs_enter(struct peet_ctx *ctx);
 void peet__fs_leave(struct peet_ctx *ctx);

@@ -23,7 +23,6 @@
 #include "signals/signals.h"
 #include "views/domain_internal.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +30,9 @@
 
 enum { FOUND_MOST = 7 };
 
-static enum { UNKNOWN, MAY, MAY_NOT } host_may; /* leave it out */
-static int subject_lets = 1;                    /* no mask and no stack of the subject's is in the way */
-static uint8_t host_due, host_found;            /* as a context's */
+static int host_may;                 /* leave it out */
+static int subject_lets = 1;         /* no mask and no stack of the subject's is in the way */
+static uint8_t host_due, host_found; /* as a context's */
 
 /* The kernel's word on who looks on by ptrace(). */
 static int is_traced(void)
@@ -48,17 +47,17 @@ static int is_traced(void)
     return !tracer || atoi(tracer + sizeof "TracerPid:" - 1) != 0;
 }
 
+void peet__fs_begin(int sanitized)
+{
+    const char *const how = peet_rt_setting("PEET_FSGSBASE");
+    host_may = !peet__fsgsbase && !(how && strcmp(how, "set") == 0) && !peet__rt.use_ucontext && !sanitized &&
+        !peet__under_valgrind() && !is_traced();
+}
+
 static int may_leave_out(void)
 {
-    const char *how;
-    if (host_may == UNKNOWN)
-        host_may = peet__fsgsbase || ((how = peet_rt_setting("PEET_FSGSBASE")) && strcmp(how, "set") == 0) ||
-                peet__rt.use_ucontext || peet__under_valgrind() || dlsym(RTLD_DEFAULT, "__asan_init") ||
-                dlsym(RTLD_DEFAULT, "__tsan_init") || is_traced()
-            ? MAY_NOT
-            : MAY;
-    return host_may == MAY && subject_lets && peet__signal_action(SIGSEGV)->sa_handler == SIG_DFL &&
-        !peet__foreign_on && !peet__domains_on();
+    return host_may && subject_lets && peet__signal_action(SIGSEGV)->sa_handler == SIG_DFL && !peet__foreign_on &&
+        !peet__domains_on();
 }
 
 void peet__fs_enter(struct peet_ctx *ctx)
@@ -116,7 +115,7 @@ int peet__fs_found(void)
 
 void peet__fs_keep(void)
 {
-    host_may = MAY_NOT;
+    host_may = 0;
     peet__fs_settle();
 }
 

@@ -393,6 +393,7 @@ void peet__signals_begin(void)
     begun = 1;
     peet__rt.simulated = 1;
     int sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
+    peet__fs_begin(sanitized || dlsym(RTLD_DEFAULT, "__tsan_init"));
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction *action = &actions[signal];
         if (real_sigaction(signal, NULL, action) != 0 || action->sa_handler == SIG_IGN)
