@@ -15,6 +15,10 @@
 #define PEET__ARGS_STRINGS 0x110100000000ul
 #define PEET__ENV_STRINGS 0x110200000000ul
 
+/* What contexts record into: registers and stacks of the subject may keep a place in it. */
+#define PEET__RINGS_BASE 0x114000000000ul
+#define PEET__RINGS_BYTES (4096 * PEET__GIB)
+
 /* The main context's stack: ends here, guard below. */
 #define PEET__MAIN_STACK_TOP 0x120000000000ul
 #define PEET__MAIN_STACK_BYTES (8ul << 20) /* unless the setting PEET_STACK says otherwise */

@@ -12,9 +12,11 @@
 #include "host/unseen.h"
 #include "views/domain.h"
 #include "data/datamap.h"
+#include "layout.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "worker.h"
 
 static int no_memory(struct peet_error *error)
@@ -24,6 +26,17 @@ static int no_memory(struct peet_error *error)
 
 /* ---------------------------------------------------------------------------------------- rings */
 
+/* Registers of the subject may keep a place in a ring that recording code has left there.  The hook of an atomic access,
+ * which looks at registers, knows these places by where rings lie (hooks.c). */
+static struct peet_source_ring *new_ring(struct peet_source *s)
+{
+    const size_t bytes = (sizeof(struct peet_source_ring) + PEET__PAGE - 1) & ~(PEET__PAGE - 1);
+    void *at = (void *)(PEET__RINGS_BASE + s->nrings++ * bytes); /* if it is free */
+    struct peet_source_ring *ring =
+        mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return ring != MAP_FAILED ? ring : NULL;
+}
+
 int peet__source_ring(struct peet_source *s, struct peet_source_context *c, struct peet_error *error)
 {
     if (c->ring)
@@ -31,10 +44,8 @@ int peet__source_ring(struct peet_source *s, struct peet_source_context *c, stru
     c->ring = s->rings;
     if (c->ring)
         s->rings = c->ring->next;
-    else if (!(c->ring = malloc(sizeof *c->ring)))
+    else if (!(c->ring = new_ring(s)))
         return no_memory(error);
-    else
-        c->ring->merged = c->ring->grown = NULL, c->ring->merged_room = c->ring->grown_room = 0;
     return 0;
 }
 
@@ -719,7 +730,7 @@ void peet_source_free(struct peet_source *s)
         s->rings = ring->next;
         free(ring->merged);
         free(ring->grown);
-        free(ring);
+        munmap(ring, sizeof *ring);
     }
     free(s->contexts);
     free(s);

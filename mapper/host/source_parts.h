@@ -82,6 +82,7 @@ struct peet_source {
     uint32_t ncontexts;
     uint32_t nalive; /* contexts with a stack of their own that are not over */
     struct peet_source_ring *rings;
+    size_t nrings; /* that there are, in use or not */
     struct peet_source_batch *batches;
     struct peet_source_context *idle; /* contexts that are done, with their stacks */
     struct peet_source_context *idle_marked;

@@ -24,7 +24,7 @@
         } \
     } while (0)
 
-enum { THREADS = 4, ROUNDS = 200 };
+enum { THREADS = 4, ROUNDS = 60 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
@@ -128,10 +128,10 @@ static void *work(void *arg)
     meet();
     for (; round < 3 * ROUNDS; round++) {
         use(me, round);
-        if (round % 100 == me && sigsetjmp(back, 1) == 0)
+        if (round % 30 == me && sigsetjmp(back, 1) == 0)
             *(volatile int *)(long)(16 + me) = 1;
     }
-    REQUIRE(own_faults == ROUNDS / 100);
+    REQUIRE(own_faults == ROUNDS / 30);
     meet();
     if (me == 3)
         sigaltstack(&none, NULL);
@@ -140,7 +140,7 @@ static void *work(void *arg)
         sigaction(SIGSEGV, &action, NULL);
 
     meet(); /* handlers come at any time, with everything blocked */
-    const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
     action.sa_handler = tick;
     action.sa_flags = SA_RESTART;
     sigfillset(&action.sa_mask);
@@ -148,7 +148,7 @@ static void *work(void *arg)
         sigaction(SIGALRM, &action, NULL);
         setitimer(ITIMER_REAL, &often, NULL);
     }
-    for (; round < 4 * ROUNDS || ticks < 20; round++)
+    for (; round < 4 * ROUNDS || ticks < 10; round++)
         use(me, round);
     meet();
     if (me == 0)

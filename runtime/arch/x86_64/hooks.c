@@ -50,6 +50,13 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
+/* A register that is live as a whole, though only its lowest byte was set, keeps above it what was there before.  If that
+ * is a place in a ring, it depends on when the host has looked.  Places are multiples of eight. */
+static inline uint64_t set_part(uint64_t value)
+{
+    return value - PEET__RINGS_BASE < PEET__RINGS_BYTES ? value % 8 : value;
+}
+
 /* Registers that hold nothing differ from turn to turn of a loop that waits, and may be left from the host: only the
  * live ones count. */
 static uint64_t hash_of(const uint64_t *frame, const uint64_t *xmm, uint32_t live)
@@ -59,7 +66,7 @@ static uint64_t hash_of(const uint64_t *frame, const uint64_t *xmm, uint32_t liv
     uint64_t hash = mix(0, (uint64_t)frame); /* the stack pointer */
     for (unsigned r = 0; r < 16; r++)
         if (live >> r & 1 && r != 4)
-            hash = mix(hash, bytes >> r & 1 ? (uint8_t)frame[place[r]] : frame[place[r]]);
+            hash = mix(hash, bytes >> r & 1 ? (uint8_t)frame[place[r]] : set_part(frame[place[r]]));
     if (live & PEET_HOOK_FLAGS)
         hash = mix(hash, frame[FLAGS]);
     if (xmm) {
