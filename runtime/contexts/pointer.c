@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which thread pointer is set when.  The context has its own while it runs, the host that of the process's first thread.
+ * Which thread pointer is set when.  A running context has its own, and the host has that of the process's first thread.
  *
- * Where only the kernel can set it, that costs more than all else of a switch (4 microseconds where it was measured, the
- * rest 0.1), and few of the short pieces that a context runs between two switches use thread-local storage.  So it is
- * left out there (arch/: 12 ns): the first use faults, and the handler of SIGSEGV sets the pointer that belongs to the
- * world that runs, and lets the instruction run again.  Such a fault costs six times what setting the pointer costs.
- * Who has needed it therefore gets it next time without asking, 2 times, then 4, up to 128 each time that it has needed
- * it again (`due`, `found`).
+ * Where only the kernel can set the thread pointer, setting it costs 4 microseconds, and the rest of a switch 0.1.  Few of
+ * the short pieces of code that a context runs between two switches use thread-local storage.  A switch there leaves the
+ * thread pointer out (arch/: 12 ns).  The first use of thread-local storage then faults, and the handler of SIGSEGV sets
+ * the thread pointer and lets the instruction run again.  Such a fault costs six times what setting the pointer costs, so
+ * a context that has faulted gets its pointer at the next switches to it: at two, after another fault at four, and so on
+ * up to 128 (fs_due counts down, fs_found is the logarithm).  The host likewise.
  *
  * Invariants:
- *   1. No other thread's pointer is ever set: it is the right one, or none.
- *   2. None is set only where SIGSEGV comes to peet__fs_found(): the subject neither blocks nor handles it and has no
- *      stack of its own for handlers; handlers of ours, which block it, begin with peet__fs_settle(), or with
- *      peet__fs_keep() if contexts go on in them.
- *   3. in_subject says which world's pointer is meant whenever none is set: a handler may come at any time.
- *   4. Threads of the host's own are never without.
- * It is always set with views of memory or recorded libraries, which use thread-local storage everywhere, under a
- * debugger, which would stop at each fault, under sanitizers and Valgrind, and, for comparison, with PEET_FSGSBASE=set.
+ *   1. The thread pointer is that of the running context or of the host, or there is none.  It is never another thread's.
+ *   2. There is none only while SIGSEGV reaches peet__fs_found(): the program neither blocks nor handles SIGSEGV, and no
+ *      context has a stack of its own for handlers.  Handlers of the runtime block SIGSEGV, so they begin with
+ *      peet__fs_settle(), or with peet__fs_keep() if they let contexts go on.
+ *   3. While there is none, in_subject says whose pointer the handler of SIGSEGV sets.  Signals come at any time.
+ *   4. Threads of the host's own always have theirs.
+ * The pointer is always set in runs with views of memory or recorded libraries, which use thread-local storage everywhere;
+ * under a debugger, which would stop at each fault; under sanitizers and Valgrind; and with PEET_FSGSBASE=set.
  */
 #include "internal.h"
 #include "signals/signals.h"

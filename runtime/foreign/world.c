@@ -12,6 +12,7 @@
  * as if the program had called them.
  */
 #include "foreign/foreign.h"
+#include "slots.h"
 #include "world/world.h"
 
 #include <elf.h>
@@ -163,59 +164,19 @@ static int calls_back(const char *name)
     return 0;
 }
 
-static void redirect(uint64_t bias, const ElfW(Rela) * rela, size_t bytes, const ElfW(Sym) * symbols, const char *names)
+static void redirect(void **slot, const char *name, int defined)
 {
-    for (size_t k = 0; k < bytes / sizeof *rela; k++) {
-        const unsigned type = ELF64_R_TYPE(rela[k].r_info);
-        const ElfW(Sym) *s = &symbols[ELF64_R_SYM(rela[k].r_info)];
-        uint64_t *const slot = (uint64_t *)(bias + rela[k].r_offset);
-        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || s->st_shndx != SHN_UNDEF ||
-            !foreign.is_foreign(*slot) || calls_back(names + s->st_name))
-            continue;
-        const uint64_t page = (uint64_t)slot & ~(PEET__PAGE - 1);
-        if (mprotect((void *)page, PEET__PAGE, PROT_READ | PROT_WRITE) == 0)
-            *slot = thunk(*slot);
-    }
+    if (!defined && foreign.is_foreign((uint64_t)*slot) && !calls_back(name))
+        peet__slot_set(slot, (void *)thunk((uint64_t)*slot)); /* one that cannot be written stays as it is */
 }
 
 static void redirect_own_calls(void)
 {
     const struct link_map *map = _r_debug.r_map;
-    const ElfW(Rela) *rela = NULL, *jumps = NULL;
-    const ElfW(Sym) *symbols = NULL;
-    const char *names = NULL;
-    size_t rela_bytes = 0, jump_bytes = 0;
     while (map && map->l_ld != _DYNAMIC)
         map = map->l_next;
-    for (const ElfW(Dyn) *d = map ? map->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
-        const void *const at = (const void *)d->d_un.d_ptr;
-        switch (d->d_tag) {
-        case DT_RELA:
-            rela = at;
-            break;
-        case DT_RELASZ:
-            rela_bytes = d->d_un.d_val;
-            break;
-        case DT_JMPREL:
-            jumps = at;
-            break;
-        case DT_PLTRELSZ:
-            jump_bytes = d->d_un.d_val;
-            break;
-        case DT_SYMTAB:
-            symbols = at;
-            break;
-        case DT_STRTAB:
-            names = at;
-            break;
-        }
-    }
-    if (!symbols || !names)
-        return;
-    if (rela)
-        redirect(map->l_addr, rela, rela_bytes, symbols, names);
-    if (jumps)
-        redirect(map->l_addr, jumps, jump_bytes, symbols, names);
+    if (map)
+        peet__slots(map, redirect);
 }
 
 ssize_t peet__sim_read(int fd, void *bytes, size_t n);

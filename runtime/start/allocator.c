@@ -12,6 +12,7 @@
 #include "arch/x86_64/syscall.h"
 #include "internal.h"
 #include "runtime.h"
+#include "slots.h"
 #include "world/world.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 struct functions {
@@ -96,56 +96,18 @@ static const void *leads_to(const char *name)
     return NULL;
 }
 
-static void set_slot(void **slot, const void *to)
+static void set(void **slot, const void *to)
 {
-    const uint64_t page = (uint64_t)slot & ~(PEET__PAGE - 1); /* a slot is aligned: it lies in one page */
-    if (mprotect((void *)page, PEET__PAGE, PROT_READ | PROT_WRITE) != 0)
+    if (peet__slot_set(slot, to) != 0)
         peet__die(1, "the program has an allocator of its own, and the C library's calls of it cannot be changed");
-    memcpy(slot, &to, sizeof to);
 }
 
-/* The slots of an object, among which the linker tells two kinds: of functions that are called, of addresses that are
- * taken. */
-static void set_slots(const struct link_map *map)
+static void lead(void **slot, const char *name, int defined)
 {
-    const ElfW(Sym) *symbols = NULL;
-    const char *names = NULL;
-    const ElfW(Rela) * tables[2] = {NULL, NULL};
-    size_t bytes[2] = {0, 0};
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        const void *at = (const void *)d->d_un.d_ptr; /* the dynamic linker has made these absolute */
-        switch (d->d_tag) {
-        case DT_SYMTAB:
-            symbols = at;
-            break;
-        case DT_STRTAB:
-            names = at;
-            break;
-        case DT_JMPREL:
-            tables[0] = at;
-            break;
-        case DT_PLTRELSZ:
-            bytes[0] = d->d_un.d_val;
-            break;
-        case DT_RELA:
-            tables[1] = at;
-            break;
-        case DT_RELASZ:
-            bytes[1] = d->d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    }
-    for (int t = 0; t < 2; t++)
-        for (const ElfW(Rela) *r = tables[t]; r && r < tables[t] + bytes[t] / sizeof *r; r++) {
-            const unsigned type = ELF64_R_TYPE(r->r_info);
-            if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
-                continue;
-            const void *to = leads_to(names + symbols[ELF64_R_SYM(r->r_info)].st_name);
-            if (to)
-                set_slot((void **)(map->l_addr + r->r_offset), to);
-        }
+    const void *const to = leads_to(name);
+    (void)defined; /* the C library calls its own functions by slots, too */
+    if (to)
+        set(slot, to);
 }
 
 /* The dynamic linker looks the functions up once and keeps them in data that it then protects. */
@@ -162,7 +124,7 @@ static int set_pointers(struct dl_phdr_info *info, size_t size, void *arg)
         for (; segment->p_type == PT_GNU_RELRO && at < end; at++)
             for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
                 if (*at == all[i].from)
-                    set_slot(at, all[i].to);
+                    set(at, all[i].to);
     }
     (void)size;
     return 0;
@@ -199,7 +161,7 @@ void peet__allocator_part(void)
     break_base = (uint64_t)peet__raw_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
     tell(M_MMAP_MAX, 0);
     tell(M_ARENA_MAX, 1);
-    set_slots(c);
-    set_slots(self);
+    peet__slots(c, lead);
+    peet__slots(self, lead);
     dl_iterate_phdr(set_pointers, (void *)linker);
 }

@@ -20,8 +20,8 @@
 #define XSAVE_HEADER 512
 #define XSAVE_SSE 2
 
-/* What xsave may leave out: whether it does is the processor's affair, and changes with how registers became zero, and with the
- * kernel's switches. */
+/* The vector registers where xsave has not written them because all are zero.  Whether it writes zeros depends on the
+ * processor, on how the registers became zero, and on switches by the kernel. */
         .section .rodata
         .p2align 4
         .type   zeros, @object
