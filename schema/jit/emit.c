@@ -9,8 +9,15 @@
 
 enum { CHUNK_BYTES = 1 << 18 };
 
-/* Mapped twice, to be written and to be run.  No memory file: the program's own limit on the size of files (RLIMIT_FSIZE) is
- * the process's. */
+static void unmap(struct peet__chunk *c)
+{
+    munmap(c->write, c->size);
+    if (c->run != c->write)
+        munmap(c->run, c->size);
+}
+
+/* Mapped twice, to be written and to be run; where that is refused (by Valgrind), once.  No memory file: the program's own
+ * limit on the size of files (RLIMIT_FSIZE) is the process's. */
 static struct peet__chunk *chunk_new(size_t size)
 {
     struct peet__chunk *c = calloc(1, sizeof *c);
@@ -22,14 +29,10 @@ static struct peet__chunk *chunk_new(size_t size)
         goto fail;
     c->run = mremap(c->write, 0, size, MREMAP_MAYMOVE);
     if (c->run == MAP_FAILED)
-        goto fail_write;
-    if (mprotect(c->run, size, PROT_READ | PROT_EXEC) != 0)
-        goto fail_run;
-    return c;
-fail_run:
-    munmap(c->run, size);
-fail_write:
-    munmap(c->write, size);
+        c->run = c->write;
+    if (mprotect(c->run, size, PROT_READ | PROT_EXEC | (c->run == c->write ? PROT_WRITE : 0)) == 0)
+        return c;
+    unmap(c);
 fail:
     free(c);
     return NULL;
@@ -55,8 +58,7 @@ void peet__chunks_free(struct peet__chunk **list)
 {
     for (struct peet__chunk *c = *list, *next; c; c = next) {
         next = c->next;
-        munmap(c->write, c->size);
-        munmap(c->run, c->size);
+        unmap(c);
         free(c);
     }
     *list = NULL;
