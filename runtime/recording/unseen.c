@@ -16,7 +16,8 @@
  *      SIGPROF or views of memory is not looked at.
  *
  * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is
- * seen, and end with 10 milliseconds; a sample costs about 3 microseconds.  They grow with each one that has passed, also
+ * seen, and end with 10 milliseconds; a sample costs about 3 microseconds, where signals are slow (virtual machines, tracers)
+ * ten times as much and more, and then intervals are eight times what it costs.  They grow with each one that has passed, also
  * while the host was at work: a program of many short visits is not interrupted in each.  They are random by half, lest
  * they fall in step with the program.
  */
@@ -29,22 +30,35 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOM = 4096 };
+enum { ROOM = 4096, LONGEST_NS = 10000000 };
 
 static uint64_t places[ROOM];
 static volatile unsigned nplaces;
 static volatile uint64_t nfired;
 static uint64_t noise = 88172645463325252u;
+static uint64_t cost_ns;            /* the least that two samples have been farther apart than was asked for */
+static uint64_t asked_ns, asked_at; /* what was asked for, and when; 0: not by the handler */
 static timer_t timer;
 static int on;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    peet__raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static void arm(void)
 {
     const uint64_t us = nfired < 64 ? 25 : nfired < 512 ? 100 : nfired < 4096 ? 1000 : 10000;
+    const uint64_t least_ns = 8 * cost_ns < LONGEST_NS ? 8 * cost_ns : LONGEST_NS;
+    const uint64_t ns = us * 1000 > least_ns ? us * 1000 : least_ns;
     struct itimerspec when;
     noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
     memset(&when, 0, sizeof when);
-    when.it_value.tv_nsec = (long)(us * 500 + noise % (us * 1000));
+    asked_ns = ns / 2 + noise % ns;
+    asked_at = 0;
+    when.it_value.tv_nsec = (long)asked_ns;
     peet__rt.sample_due = 0;
     peet__raw_syscall(SYS_timer_settime, (long)timer, 0, (long)&when, 0, 0, 0);
 }
@@ -60,12 +74,19 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
     if (!on || !rt->simulated)
         return;
     nfired++;
+    const uint64_t now = rt->in_subject ? now_ns() : 0;
+    if (asked_at && now) {
+        const uint64_t more = now - asked_at > asked_ns ? now - asked_at - asked_ns : 0;
+        cost_ns = cost_ns && cost_ns < more ? cost_ns : more;
+    }
     if (rt->in_subject && nplaces < ROOM)
         places[nplaces++] = peet__uc_pc(uc);
-    if (rt->in_subject && !restarted)
+    if (rt->in_subject && !restarted) {
         arm();
-    else
+        asked_at = now;
+    } else {
         rt->sample_due = 1;
+    }
 }
 
 void peet__sample_arm(void)

@@ -35,8 +35,12 @@ __attribute__((constructor(103))) static void begin(void)
 {
     if (!peet__rt.capturing)
         return;
+    struct pollfd all[INHERITED_MAX];
     for (int fd = 0; fd < INHERITED_MAX; fd++)
-        inherited[fd] = syscall(SYS_fcntl, fd, F_GETFD) >= 0;
+        all[fd] = (struct pollfd){.fd = fd};
+    const int known = syscall(SYS_poll, all, INHERITED_MAX, 0) >= 0; /* not where fewer may be open (RLIMIT_NOFILE) */
+    for (int fd = 0; fd < INHERITED_MAX; fd++)
+        inherited[fd] = known ? !(all[fd].revents & POLLNVAL) : syscall(SYS_fcntl, fd, F_GETFD) >= 0;
     pthread_atfork(NULL, has_forked, NULL);
 }
 
