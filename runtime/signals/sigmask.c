@@ -66,6 +66,8 @@ void peet__mask_leave(struct peet_ctx *ctx)
     if (ctx->mask | peet__rt.some_block) {
         count(ctx->mask, -1u);
         settle();
+        if (!peet__rt.mixed) /* no switch will tell: a context that is over has left its own mask */
+            peet__mask_tell(peet__rt.all_block);
     }
 }
 

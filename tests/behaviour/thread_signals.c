@@ -165,6 +165,42 @@ static void masks(void)
     REQUIRE(r == (void *)2);
 }
 
+/* What the kernel blocks for the calling thread. */
+static unsigned long long blocked(void)
+{
+    char line[200];
+    unsigned long long bits = ~0ull;
+    FILE *f = fopen("/proc/thread-self/status", "r");
+    REQUIRE(f);
+    while (fgets(line, sizeof line, f))
+        sscanf(line, "SigBlk: %llx", &bits);
+    fclose(f);
+    return bits;
+}
+
+static void *none_come(void *unused)
+{
+    return (void *)(long)(blocked() >> (SIGSEGV - 1) & 1);
+}
+
+/* Threads that no signal is to reach are created so, by many libraries.  It ends with them. */
+static void all_blocked(void)
+{
+    unsigned long long before = blocked();
+    sigset_t all, old;
+    pthread_t t;
+    void *r;
+    sigfillset(&all);
+    for (int i = 0; i < 3; i++) {
+        pthread_sigmask(SIG_BLOCK, &all, &old);
+        REQUIRE(pthread_create(&t, NULL, none_come, NULL) == 0);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        pthread_join(t, &r);
+        REQUIRE(r == (void *)1);
+        REQUIRE(blocked() == before);
+    }
+}
+
 static void waits(void)
 {
     sigset_t set = set_of(SIGUSR2, SIGTERM);
@@ -298,6 +334,7 @@ int main(void)
     sem_init(&semaphore, 0, 0);
     to_threads();
     masks();
+    all_blocked();
     waits();
     queued();
     timers();
