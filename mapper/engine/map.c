@@ -340,8 +340,7 @@ void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *
         peet__consistency_event(map, core, &one);
     if (m->needs & PEET_NEEDS_ABSTRACT)
         cost = m->abstract(map->machine->self, hw, &one, now);
-    if (one.type == PEET_ABSTRACT_SYSCALL)
-        cost += peet__sync_syscall_cycles(map, one.args);
+    cost += peet__sync_cost(map, core, &one);
     peet__map_observe_abstract(map, hw, &one);
     peet__map_charge(map, core, cost, "abstract");
     peet__map_take_effect(map, core, &one, now);

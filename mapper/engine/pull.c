@@ -186,8 +186,7 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     out->kind = PEET_PULL_ABSTRACT;
     out->abstract = event.abstract;
     peet__map_observe_abstract(map, hw, &event.abstract);
-    if (event.abstract.type == PEET_ABSTRACT_SYSCALL)
-        peet__map_charge(map, core, peet__sync_syscall_cycles(map, event.abstract.args), "abstract");
+    peet__map_charge(map, core, peet__sync_cost(map, core, &event.abstract), "abstract");
     map->pulled_clock = core->clock;
     map->pulled = core;
     map->pulled_event = event;

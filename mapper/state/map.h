@@ -88,6 +88,7 @@ struct peet_map_context {
     uint8_t spun;        /* it found the lock taken */
     /* consistency: what stands between it and the access that it goes on with, + 128; 0: nothing */
     uint8_t ordering;
+    uint32_t looks;                    /* see looked */
     uint32_t polls;                    /* requests since it came on that a context may spin with */
     uint32_t spins;                    /* rounds in which it found the lock taken */
     uint32_t holding;                  /* mutexes, and rwlocks for writing, that it has locked and not unlocked */
@@ -99,6 +100,7 @@ struct peet_map_context {
     uint64_t wait_since, wait_result;
     /* when it asked for what it waits for now: later than wait_since if a condition wait wants its mutex back */
     uint64_t asked_cycles;
+    uint64_t looked;         /* the time at which it polled last, and how often then (looks) */
     uint64_t private_stores; /* exploring: to thread-local variables */
     uint64_t range[4];       /* PEET_STEP_PIECES: operation destination source bytes of the rest */
     uint64_t relocks;        /* how often it had locked the mutex that its condition wait has given up */

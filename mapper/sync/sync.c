@@ -549,9 +549,23 @@ void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const s
         peet__spin_give_way(map, core, POLLS);
 }
 
-uint64_t peet__sync_syscall_cycles(const struct peet_map *map, const uint64_t *args)
+uint64_t peet__sync_cost(struct peet_map *map, const struct peet_map_core *core,
+    const struct peet_abstract_event *event)
 {
-    return map->config.syscall_cycles + (uint64_t)((double)args[1] * map->config.io_cycles_per_byte);
+    struct peet_map_context *c = core->context;
+
+    if (event->type == PEET_ABSTRACT_SYSCALL)
+        return map->config.syscall_cycles + (uint64_t)((double)event->args[1] * map->config.io_cycles_per_byte);
+    if (event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_YIELD && !polling(event->type))
+        return 0;
+    if (c->looked != core->clock) {
+        c->looked = core->clock;
+        c->looks = 0;
+    }
+    if (++c->looks < POLLS)
+        return 0;
+    c->looks = 0;
+    return map->config.poll_cycles;
 }
 
 /* ----------------------------------------------------------------------------------------- misuse */

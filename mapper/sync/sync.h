@@ -208,8 +208,12 @@ void peet__sync_granted(struct peet_map *map, struct peet_map_context *c, const 
 int peet__sync_deferred(uint32_t type);
 /** What a request does, at the core's clock. */
 void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
-/** The run's own cost of a system call. */
-uint64_t peet__sync_syscall_cycles(const struct peet_map *map, const uint64_t *args);
+/**
+ * What an event costs in the run itself: a system call; and a request that comes again and again while the clock stands
+ * still, from code that is not seen and so takes no time: without a cost it would poll for ever.
+ */
+uint64_t peet__sync_cost(struct peet_map *map, const struct peet_map_core *core,
+    const struct peet_abstract_event *event);
 /** The kind of wait or operation that a request is. */
 unsigned peet__sync_kind(uint32_t type);
 extern const char *const peet__sync_kind_names[PEET_SYNC_KINDS];

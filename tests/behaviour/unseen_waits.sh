@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A library that peetcc has not compiled waits by asking again and again, and what it executes takes no simulated time: the
+# requests themselves must, or nobody else ever acts.
+. "$(dirname "$0")/../tools/common.sh"
+source=$(dirname "$(readlink -f "$0")")/unseen_waits.c
+cd "$work" || exit 99
+"$PEET_PLAIN_CC" -O2 -shared -fPIC -DLIBRARY -o libwaits.so "$source" || fail "no library"
+"$PEETCC" -O2 -pthread -o prog "$source" -L. -lwaits -Wl,-rpath,"$work" || fail "peetcc refused it"
+for machine in ideal bus; do
+    for cores in 1 2 3; do
+        timeout 60 "$PEET" run --quiet --machine $machine --cores $cores --frequency 1G -d out -- ./prog >got 2>said ||
+            { cat got said; fail "$machine, $cores processors: status $?"; }
+        # the time waited is read from the clock: at least what was asked for, and little more
+        ns=$(sed -n 's/^waited \([0-9]*\) ns, then$/\1/p' got)
+        [ "${ns:-0}" -ge 2000000 ] && [ "$ns" -le 2100000 ] || { cat got; fail "$machine, $cores processors: waited '$ns' ns"; }
+    done
+done
+exit 0
