@@ -223,6 +223,21 @@ V4 static INLINE uint64_t newest_v4(__m256i n, const struct peet__sim_batch *b, 
 typedef __m256i newer_all(const struct peet_sim_surface *s, uint32_t slot);
 typedef uint64_t newest_all(__m256i n, const struct peet__sim_batch *b, unsigned widths);
 
+/** Of a word's lines, if they are beyond the stack, those whose other half was referenced last: a bit for each width. */
+V3 static INLINE unsigned halves_beyond(struct peet__sim_record *r, unsigned leaf)
+{
+    const unsigned in_top = 1u << 1 | 1u << (2 + leaf / 64) | 1u << (4 + leaf / 32) | 1u << (8 + leaf / 16),
+                   in_row = 1u << 1 | 1u << (2 + leaf / 4 % 2) | 1u << (4 + leaf / 2 % 4) | 1u << (8 + leaf % 8);
+    const unsigned last =
+        _pext_u32(r->last[1][0] >> PEET_SIM_ROW, in_top) | _pext_u32(r->last[1 + leaf / 8][0], in_row) << TOP;
+    unsigned now = leaf << 1; /* a byte, whose bits are turned round: the widest line's half is its lowest bit */
+
+    now = (now & 0x0f) << 4 | now >> 4;
+    now = (now & 0x33) << 2 | (now & 0xcc) >> 2;
+    now = (now & 0x55) << 1 | (now & 0xaa) >> 1;
+    return (last ^ now) & ((1u << PEET_SIM_HALVINGS) - 1);
+}
+
 /** Widths that have the same slot, some of which must be counted.  @codes: 0 at other widths.  Returns: buckets, + OTHER,
  * of those */
 V3 static INLINE uint64_t count_far(struct peet_sim_surface *s, struct peet__sim_batch *b, unsigned i, uint32_t was,
@@ -238,6 +253,9 @@ V3 static INLINE uint64_t count_far(struct peet_sim_surface *s, struct peet__sim
         *lines = _mm256_sub_epi32(*lines, vector_of(left));
         return PEET_SIM_COLD * _pdep_u64(left, bytes);
     }
+    if (was == BEYOND)
+        return PEET_SIM_BEYOND * _pdep_u64(left, bytes) |
+            OTHER * _pdep_u64(left & halves_beyond(b->record[i], b->leaf[i]), bytes);
     if (left & ~known) /* the newest zone */
         found = newest(newer(s, was), b, left & ~known);
     for (left &= known; left; left &= left - 1) {

@@ -555,30 +555,12 @@ static int configured(void *arg)
     return self->sampler ? 0 : -1;
 }
 
-static int watch(void *self, const struct peet_block *block, const uint64_t *values,
-    struct peet_direct_watch **out_watch)
-{
-    (void)values;
-    return locality__sampled_watch(self, block, out_watch);
-}
-
-static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *which)
-{
-    (void)which;
-    return locality__sampled_due(self, event);
-}
-
-static int range(void *self, const struct peet_block *block, uint64_t references)
-{
-    return locality__sampled_range(self, block, references);
-}
-
 static const struct peet_direct_observer observed = {
     .abi = PEET_DIRECT_ABI,
     .struct_size = sizeof observed,
-    .watch = watch,
-    .due = due,
-    .range = range,
+    .watch = locality__sampled_watch,
+    .due = locality__sampled_due,
+    .range = locality__sampled_range,
     .configured = configured,
 };
 

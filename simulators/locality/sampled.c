@@ -692,8 +692,10 @@ void locality__sampled_finish(struct locality *self)
 
 /* ---------------------------------------------------------------------------------------------------- watches */
 
-int locality__sampled_watch(struct locality *self, const struct peet_block *block, struct peet_direct_watch **out_watch)
+int locality__sampled_watch(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
 {
+    (void)values;
     struct locality_plan *plan;
 
     *out_watch = NULL;
@@ -754,11 +756,13 @@ void locality__sampled_turned(struct locality *self, const struct peet_block *bl
         arm(self, plan, block->id);
 }
 
-int locality__sampled_due(struct locality *self, const struct peet_block_event *event)
+int locality__sampled_due(void *arg, const struct peet_block_event *event, struct peet_direct_watch *which)
 {
+    struct locality *self = arg;
     struct locality_sampler *s = self->sampler;
     struct locality_plan *plan = &self->plans[event->block->id];
 
+    (void)which;
     if (self->failed)
         return -1;
     if (plan->told > *plan->watch->taken)
@@ -781,8 +785,9 @@ int locality__sampled_due(struct locality *self, const struct peet_block_event *
     return 0;
 }
 
-int locality__sampled_range(struct locality *self, const struct peet_block *block, uint64_t references)
+int locality__sampled_range(void *arg, const struct peet_block *block, uint64_t references)
 {
+    struct locality *self = arg;
     struct locality_plan *plan = self->sampler->in_burst ? NULL : locality__plan(self, block);
 
     if (!plan)

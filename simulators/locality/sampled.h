@@ -65,14 +65,14 @@ void locality__sampled_tally(const struct locality *self, const struct locality_
 /** Returns: bursts; references that were observed in them, and in sparse ones */
 uint64_t locality__sampled_bursts(const struct locality *self, uint64_t *out_observed, uint64_t *out_sparsely);
 
-/** For struct peet_direct_observer. */
-int locality__sampled_watch(struct locality *self, const struct peet_block *block,
+/** For struct peet_direct_observer; @self: struct locality. */
+int locality__sampled_watch(void *self, const struct peet_block *block, const uint64_t *values,
     struct peet_direct_watch **out_watch);
 /** Turns of the block in a loop have passed in a pause: more of them may be taken. */
 void locality__sampled_turned(struct locality *self, const struct peet_block *block);
 /** An execution in a burst, or the one after which another execution of the block is asked for.  Returns: 0: it is observed or passes, or -1 */
-int locality__sampled_due(struct locality *self, const struct peet_block_event *event);
+int locality__sampled_due(void *self, const struct peet_block_event *event, struct peet_direct_watch *which);
 /** A library's operation on ranges.  Returns: 0: in a pause it is counted, or -1: it is to be observed */
-int locality__sampled_range(struct locality *self, const struct peet_block *block, uint64_t references);
+int locality__sampled_range(void *self, const struct peet_block *block, uint64_t references);
 
 #endif

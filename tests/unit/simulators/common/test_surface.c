@@ -335,10 +335,56 @@ static void test_zipf(void)
     peet_sim_surface_free(s);
 }
 
+/* ---- more than 2^16 blocks of 512 bytes, over and over, each time another word of each: no line is found again within 2^16,
+ * at any width, and which half was referenced last is known all the same */
+enum { BLOCKS = (1 << 16) + 3000, ROUNDS = 4, WORDS = 128 };
+static int8_t half_of_node[BLOCKS][2 * WORDS];
+
+static unsigned word_of_round(unsigned block, unsigned round)
+{
+    const unsigned hash = (block * ROUNDS + round) * 0x9e3779b9u;
+
+    return round ? word_of_round(block, 0) ^ (hash >> 25 & ((1u << (hash >> 22 & 7)) - 1)) : hash >> 25;
+}
+
+static void test_halves_beyond(void)
+{
+    struct peet_sim_tally expected = {.references = BLOCKS * ROUNDS};
+
+    memset(half_of_node, -1, sizeof half_of_node);
+    for (unsigned i = 0; i < BLOCKS * ROUNDS; i++)
+        for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+            const unsigned word = word_of_round(i % BLOCKS, i / BLOCKS) | WORDS, node = word >> (7 - w);
+            int8_t *half_of = &half_of_node[i % BLOCKS][node];
+            const int8_t now = (int8_t)(w < PEET_SIM_HALVINGS ? word >> (6 - w) & 1 : 0);
+
+            expected.reuse[w][*half_of < 0 ? PEET_SIM_COLD : PEET_SIM_BEYOND]++;
+            if (w < PEET_SIM_HALVINGS)
+                expected.same[w][PEET_SIM_BEYOND] += *half_of == now;
+            *half_of = now;
+        }
+    CU_ASSERT(expected.same[0][PEET_SIM_BEYOND] < expected.reuse[0][PEET_SIM_BEYOND]);
+    for (int vectors = PEET__SIM_PLAIN; vectors <= PEET__SIM_AVX512; vectors++) {
+        struct peet_sim_surface *s = peet_sim_surface_new();
+        struct peet_sim_tally got = {0};
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        peet__sim_surface_vectors(s, (enum peet__sim_vectors)vectors);
+        for (unsigned i = 0; i < BLOCKS * ROUNDS; i++)
+            CU_ASSERT(!peet_sim_surface_reference(s, i % BLOCKS * 512ull + word_of_round(i % BLOCKS, i / BLOCKS) * 4,
+                &got));
+        CU_ASSERT(!peet_sim_surface_flush(s));
+        peet_sim_tally_settle(&got);
+        CU_ASSERT(!memcmp(&got, &expected, sizeof got));
+        peet_sim_surface_free(s);
+    }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"far", test_far}, {"the deepest", test_deepest},
-        {"walks", test_walks}, {"uniform", test_uniform}, {"Zipf", test_zipf}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"far", test_far}, {"halves beyond", test_halves_beyond},
+        {"the deepest", test_deepest}, {"walks", test_walks}, {"uniform", test_uniform}, {"Zipf", test_zipf},
+        CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: surface", tests);
 }
