@@ -127,7 +127,7 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     struct peet_map *map = map_of(env);
     struct peet_map_core *core;
     struct peet_event event;
-    uint64_t stalled;
+    uint64_t stalled, cost;
     int kind;
 
     if (hw >= map->ncores || !map->pulling) {
@@ -186,7 +186,9 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     out->kind = PEET_PULL_ABSTRACT;
     out->abstract = event.abstract;
     peet__map_observe_abstract(map, hw, &event.abstract);
-    peet__map_charge(map, core, peet__sync_cost(map, core, &event.abstract), "abstract");
+    cost = peet__sync_cost(map, core, &event.abstract);
+    if (cost || event.abstract.type == PEET_ABSTRACT_SYSCALL)
+        peet__map_charge(map, core, cost, "abstract");
     map->pulled_clock = core->clock;
     map->pulled = core;
     map->pulled_event = event;
