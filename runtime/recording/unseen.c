@@ -16,10 +16,10 @@
  *      SIGPROF or views of memory is not looked at.
  *
  * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is
- * seen, and end with 10 milliseconds; a sample costs about 3 microseconds, where signals are slow (virtual machines, tracers)
- * ten times as much and more, and then intervals are eight times what it costs.  They grow with each one that has passed, also
- * while the host was at work: a program of many short visits is not interrupted in each.  They are random by half, lest
- * they fall in step with the program.
+ * seen, and end with 10 milliseconds; a sample costs about 3 microseconds, where signals are slow (virtual machines,
+ * tracers) ten times as much and more, and then intervals are eight times what it costs.  They grow with each one that
+ * has passed, also while the host was at work: a program of many short visits is not interrupted in each.  They are
+ * random by half, lest they fall in step with the program.
  */
 #include "views/domain_internal.h"
 #include "signals/fatal.h"
@@ -40,13 +40,6 @@ static uint64_t cost_ns;            /* the least that two samples have been fart
 static uint64_t asked_ns, asked_at; /* what was asked for, and when; 0: not by the handler */
 static timer_t timer;
 static int on;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    peet__raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void arm(void)
 {
@@ -74,19 +67,23 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
     if (!on || !rt->simulated)
         return;
     nfired++;
-    const uint64_t now = rt->in_subject ? now_ns() : 0;
-    if (asked_at && now) {
+    if (!rt->in_subject) {
+        rt->sample_due = 1;
+        return;
+    }
+    const uint64_t now = peet__real_ns();
+    if (asked_at) {
         const uint64_t more = now - asked_at > asked_ns ? now - asked_at - asked_ns : 0;
         cost_ns = cost_ns && cost_ns < more ? cost_ns : more;
     }
-    if (rt->in_subject && nplaces < ROOM)
+    if (nplaces < ROOM)
         places[nplaces++] = peet__uc_pc(uc);
-    if (rt->in_subject && !restarted) {
-        arm();
-        asked_at = now;
-    } else {
+    if (restarted) {
         rt->sample_due = 1;
+        return;
     }
+    arm();
+    asked_at = now;
 }
 
 void peet__sample_arm(void)

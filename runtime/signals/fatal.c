@@ -283,20 +283,25 @@ int peet__fatal_watched(int signal, const siginfo_t *info, void *uc)
     return 1;
 }
 
+uint64_t peet__real_ns(void)
+{
+    struct timespec now = {0};
+    peet__raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Whether a signal from outside asks once more for what was asked just before.  One request may come several times: sent to the
  * process group, as timeout(1) does, it comes directly and by peet run, which forwards it.  Who waits longer and asks again
  * does not want to wait for results. */
 static int is_repeated(int signal)
 {
-    static volatile int64_t asked_s, asked_ns;
-    struct timespec now = {0};
+    static volatile uint64_t asked_ns;
     if (!peet__rt.simulated || (signal != SIGINT && signal != SIGTERM && signal != SIGHUP))
         return 0;
-    peet__raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
-    if (asked_s && (crashing || waiting))
-        return (now.tv_sec - asked_s) * 1000000000 + now.tv_nsec - asked_ns < AGAIN_SECONDS * 1000000000ll;
-    asked_s = now.tv_sec;
-    asked_ns = now.tv_nsec;
+    const uint64_t now = peet__real_ns();
+    if (asked_ns && (crashing || waiting))
+        return now - asked_ns < AGAIN_SECONDS * 1000000000ull;
+    asked_ns = now;
     return 0;
 }
 

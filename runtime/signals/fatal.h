@@ -6,6 +6,7 @@
 #define PEET_FATAL_H
 
 #include <signal.h>
+#include <stdint.h>
 
 struct peet_ctx;
 
@@ -23,6 +24,9 @@ void peet__fatal(int signal, siginfo_t *info, void *uc);
 void peet__fatal_watch(int signal, int seconds);
 /** Handler: is this the signal of peet__fatal_watch() itself?  Then it has been dealt with. */
 int peet__fatal_watched(int signal, const siginfo_t *info, void *uc);
+
+/** The real time, not the simulated one, on the monotonic clock, in ns.  Handlers may ask. */
+uint64_t peet__real_ns(void);
 
 /** Where the program's time goes (unseen.c): none before the next context is resumed or the next visit ends: for
  * calls that a signal would end. */

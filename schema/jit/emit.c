@@ -16,8 +16,8 @@ static void unmap(struct peet__chunk *c)
         munmap(c->run, c->size);
 }
 
-/* Mapped twice, to be written and to be run; where that is refused (by Valgrind), once.  No memory file: the program's own
- * limit on the size of files (RLIMIT_FSIZE) is the process's. */
+/* Mapped twice, to be written and to be run; where that is refused (by Valgrind), once.  No memory file: the program's
+ * own limit on the size of files (RLIMIT_FSIZE) is the process's. */
 static struct peet__chunk *chunk_new(size_t size)
 {
     struct peet__chunk *c = calloc(1, sizeof *c);
