@@ -27,9 +27,13 @@ static void say(const char *what)
     fflush(stdout);
 }
 
+static std::atomic<bool> main_has_spoken{true};
+
 static void *says_later(void *what)
 {
-    ms(20);
+    do
+        ms(20);
+    while (!main_has_spoken);
     say((const char *)what);
     return nullptr;
 }
@@ -72,7 +76,7 @@ static void *cancels_main(void *)
 {
     ms(5);
     pthread_cancel(main_id);
-    ms(5);
+    pthread_join(main_id, nullptr); // its destructors have run, however late the computer came to them
     say("main is gone");
     return nullptr;
 }
@@ -103,8 +107,10 @@ int main(int argc, char **argv)
     }
     atexit(at_exit);
     if (is("main_exits")) {
+        main_has_spoken = false;
         pthread_create(&t, nullptr, says_later, (void *)"later");
         say("main leaves");
+        main_has_spoken = true;
         pthread_exit(nullptr);
     }
     if (is("exit_in_thread")) {
