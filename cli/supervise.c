@@ -139,11 +139,13 @@ static int note_sanitizer(struct dl_phdr_info *info, size_t size, void *out_path
     return 1;
 }
 
-/* A sanitized build of peet brings a sanitized host into a subject that is not: the sanitizer's own
- * library must then be the first that is loaded, and leave the subject's signals to the subject.  What it does under
- * its allocator's locks must not be what the subject waits for in simulated time, or the host, which goes on, would
- * wait for those locks for ever: no search for leaks at the exit, which yields; no release of memory, which reads the
- * clock. */
+/* A sanitized build of peet brings a sanitized host into a subject that is not.  The sanitizer's library must be loaded
+ * with the program, and leave the subject's signals to the subject.  The runtime's library comes before it: threads and
+ * memory of the subject are then the runtime's, as in any other build.  (A thread that the sanitizer makes waits for a
+ * lock that its creator holds until it goes on, which in simulated time may be later.)
+ * What the sanitizer does under its allocator's locks must not be what the subject waits for in simulated time, or the
+ * host, which goes on, would wait for those locks for ever: no search for leaks at the exit, which yields; no release
+ * of memory, which reads the clock. */
 static int add_preload(struct session *s)
 {
     const char *user = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS"), *sanitizer = NULL;
@@ -152,7 +154,7 @@ static int add_preload(struct session *s)
     if (sanitizer)
         err = add_env(s,
             "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
-            "leak_check_at_exit=0:allocator_release_to_os_interval_ms=-1%s%s",
+            "leak_check_at_exit=0:allocator_release_to_os_interval_ms=-1:verify_asan_link_order=0%s%s",
             asan && *asan ? ":" : "", asan ? asan : "");
     else if (asan)
         err = add_env(s, "ASAN_OPTIONS=%s", asan);
@@ -161,10 +163,11 @@ static int add_preload(struct session *s)
     if (s->subject->is_foreign)
         return add_env(s, "LD_PRELOAD=%s/libpeet-rt.so%s%s", s->subject->lib_dir, user && *user ? ":" : "",
             user ? user : "");
-    if (sanitizer && user && *user)
-        return add_env(s, "LD_PRELOAD=%s:%s", sanitizer, user);
-    if (sanitizer || user)
-        return add_env(s, "LD_PRELOAD=%s", sanitizer ? sanitizer : user);
+    if (sanitizer)
+        return add_env(s, "LD_PRELOAD=%s/libpeet-rt.so:%s%s%s", s->subject->lib_dir, sanitizer,
+            user && *user ? ":" : "", user ? user : "");
+    if (user)
+        return add_env(s, "LD_PRELOAD=%s", user);
     return 0;
 }
 

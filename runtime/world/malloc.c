@@ -23,6 +23,18 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
+/* What the host's world allocates with: in a sanitized build, where the sanitizer is loaded, with its allocator. */
+#ifdef PEET_SANITIZED
+extern __attribute__((weak)) void *__interceptor_malloc(size_t);
+extern __attribute__((weak)) void __interceptor_free(void *);
+extern __attribute__((weak)) void *__interceptor_calloc(size_t, size_t);
+extern __attribute__((weak)) void *__interceptor_realloc(void *, size_t);
+extern __attribute__((weak)) void *__interceptor_memalign(size_t, size_t);
+#define HOST(name) (__interceptor_##name ? __interceptor_##name : __libc_##name)
+#else
+#define HOST(name) __libc_##name
+#endif
+
 #define SUBJECT peet__is_subject()
 #define CALLER ((uint64_t)__builtin_return_address(0))
 
@@ -74,20 +86,20 @@ __attribute__((noreturn)) static void bad_pointer(const char *function, const vo
 static void free_foreign(void *p)
 {
     if (!SUBJECT || peet__rt.fs == peet__rt.thread) {
-        __libc_free(p);
+        HOST(free)(p);
         return;
     }
     struct peet__visit visit = peet__visit_begin();
-    __libc_free(p);
+    HOST(free)(p);
     peet__visit_end(visit);
 }
 
 static void *resize_foreign(void *p, size_t bytes)
 {
     if (!SUBJECT || peet__rt.fs == peet__rt.thread)
-        return __libc_realloc(p, bytes);
+        return HOST(realloc)(p, bytes);
     struct peet__visit visit = peet__visit_begin();
-    void *q = __libc_realloc(p, bytes);
+    void *q = HOST(realloc)(p, bytes);
     peet__visit_end(visit);
     if (!q && bytes)
         errno = ENOMEM;
@@ -97,14 +109,14 @@ static void *resize_foreign(void *p, size_t bytes)
 PUBLIC void *malloc(size_t bytes)
 {
     if (!SUBJECT)
-        return peet__real_allocated(__libc_malloc(bytes), bytes, CALLER);
+        return peet__real_allocated(HOST(malloc)(bytes), bytes, CALLER);
     return OTHER.on ? FROM_OTHER(malloc(bytes), bytes) : allocate(bytes, 16, 0, CALLER);
 }
 
 PUBLIC void *calloc(size_t n, size_t each)
 {
     if (!SUBJECT)
-        return peet__real_allocated(__libc_calloc(n, each), n * each, CALLER);
+        return peet__real_allocated(HOST(calloc)(n, each), n * each, CALLER);
     if (OTHER.on)
         return FROM_OTHER(calloc(n, each), n * each);
     size_t bytes;
@@ -186,7 +198,7 @@ static void *resize_recorded(void *p, size_t bytes, uint64_t caller)
 {
     if (p)
         peet__real_released((uint64_t)p, PEET_RT_HEAP, bytes ? PEET_RT_MOVED : 0, caller);
-    void *q = __libc_realloc(p, bytes);
+    void *q = HOST(realloc)(p, bytes);
     return q || !bytes ? peet__real_allocated(q, bytes, caller) : NULL;
 }
 
@@ -199,7 +211,7 @@ static void *resize_any(void *p, size_t bytes, uint64_t caller)
     if (p)
         return peet__heap_owns(p) ? resize(p, bytes, caller) : resize_foreign(p, bytes);
     if (!SUBJECT)
-        return __libc_malloc(bytes);
+        return HOST(malloc)(bytes);
     if (!OTHER.on)
         return allocate(bytes, 16, 0, caller);
     peet__rt.busy++;
@@ -229,7 +241,7 @@ static int power_of_two(size_t n)
 static void *aligned(size_t align, size_t bytes, uint64_t caller)
 {
     if (!SUBJECT)
-        return peet__real_allocated(__libc_memalign(align, bytes), bytes, caller);
+        return peet__real_allocated(HOST(memalign)(align, bytes), bytes, caller);
     if (OTHER.on) {
         peet__rt.busy++;
         return noted(OTHER.memalign(align, bytes), bytes, NULL, caller);

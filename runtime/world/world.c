@@ -7,6 +7,7 @@
 #include "world/world.h"
 #include "views/domain_internal.h"
 
+#include <dlfcn.h>
 #include <peet/module.h>
 #include "program/program.h"
 
@@ -21,14 +22,20 @@ static int is_noted(unsigned which)
             which == PEET__WORLD_puts || which == PEET__WORLD_fputs || which == PEET__WORLD_fputs_unlocked);
 }
 
-/* AddressSanitizer's allocator, which the subject of a sanitized build has, sets memory while it holds its locks: a
- * note may suspend the context there, and the host would wait for the lock for ever. */
+int peet__ranges = 1;
+
+/* AddressSanitizer's allocator sets memory while it holds its locks: a note may suspend the context there, and the host
+ * would wait for the lock for ever.  A subject has that allocator if the sanitizer comes before this library. */
+static int ranges_can_be_noted(void)
+{
 #ifdef PEET_SANITIZED
-enum { RANGES_CAN_BE_NOTED = 0 };
+    Dl_info theirs, ours;
+    return !dladdr(dlsym(RTLD_DEFAULT, "malloc"), &theirs) || !dladdr(&simulating, &ours) ||
+        theirs.dli_fbase == ours.dli_fbase;
 #else
-enum { RANGES_CAN_BE_NOTED = 1 };
+    return 1;
 #endif
-int peet__ranges = RANGES_CAN_BE_NOTED;
+}
 
 #define PEET_X(name) extern const char peet__sim_##name[];
 PEET__WORLD(PEET_X)
@@ -71,13 +78,14 @@ __attribute__((constructor(102))) static void begin(void)
 {
     simulating = peet__rt.capturing;
     noting = peet__real_on();
+    peet__ranges = ranges_can_be_noted();
     for (unsigned k = 0; k < (simulating || noting ? PEET__WORLD_COUNT : 0); k++)
         bind(k);
 }
 
 PUBLIC void peet_rt_note_ranges(int on)
 {
-    peet__ranges = on && RANGES_CAN_BE_NOTED;
+    peet__ranges = on && ranges_can_be_noted();
 }
 
 void peet__range_slowly(unsigned what, const void *destination, const void *source, size_t bytes)
