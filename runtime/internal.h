@@ -208,6 +208,8 @@ void peet__ucontext_leave(struct peet_ctx *ctx);
 void peet__yield_full(void);
 /** The same, where no other context may run before this one goes on. */
 void peet__yield_whole(void);
+/** The same, where all others may act, and have the processor, before it goes on. */
+void peet__yield_turn(void);
 /** Point the cursor at the scratch ring. */
 void peet__park_cursor(void);
 /** From now on nobody reads the words: end of the simulation, or a forked child. */

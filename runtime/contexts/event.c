@@ -43,6 +43,14 @@ static inline void put(unsigned type, unsigned nargs, const uint64_t *args)
     peet__ctl->cursor = cursor + 1 + nargs;
 }
 
+void peet__yield_turn(void)
+{
+    put(PEET_ABSTRACT_YIELD, 0, NULL);
+    peet__leave(PEET_YIELD_EVENT);
+    if (peet__rt.signals) /* as for peet__yield_whole() */
+        peet__ctl->limit = peet__rt.limit;
+}
+
 /* Of the thread library's: whether a cancellation is to be acted upon. */
 extern int peet__cancellation_due(void) __attribute__((weak));
 

@@ -16,7 +16,8 @@
  *      the flags.
  *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or
  *      the runtime's functions that wait, or reads the time stamp counter: it may hold what its own locks protect, and
- *      those do nothing in a process of one thread.  The record grows meanwhile.
+ *      those do nothing in a process of one thread.  The record grows meanwhile.  Where so much has been recorded in one
+ *      go that it may be a loop that waits for another context, others act, but not in the middle of the C library.
  *   5. Behind a system call, and rdtsc, nothing is spilled, and the cursor is in its place: handlers of signals run there.
  *   6. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
  */
@@ -100,8 +101,10 @@ enum peet_foreign_kind { PEET_FOREIGN_JUMP, PEET_FOREIGN_RETURN };
 typedef uint64_t peet_foreign_find(uint64_t target, enum peet_foreign_kind kind, uint64_t link);
 
 /** improve() - host's world, in the middle of translated code, at the check of a record's room: what is translated may be
- * translated anew */
-typedef void peet_foreign_improve(void);
+ * translated anew
+ *  @pc: of the check, in the cache
+ *  Returns: whether another context may act there: the code is not the C library's (invariant 4) */
+typedef int peet_foreign_improve(uint64_t pc);
 
 /**
  * peet_rt_foreign_prepare() - map the fixed places; before the first resume

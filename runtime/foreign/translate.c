@@ -298,6 +298,21 @@ void peet__foreign_improve(void)
     nyoung = kept;
 }
 
+/* Whose locks do nothing in a process of one thread. */
+static int is_c_library(const struct peet__foreign_image *i)
+{
+    return strncmp(i->name, "libc.so", 7) == 0 || strncmp(i->name, "ld-linux", 8) == 0;
+}
+
+static int improve(uint64_t pc)
+{
+    peet__foreign_improve();
+    for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
+        if (i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at)
+            return !is_c_library(i);
+    return 0;
+}
+
 /* A jump to code that is not foreign, or cannot be translated. */
 static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
 {
@@ -449,7 +464,7 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), 
         err = peet__foreign_images_add_allocator(error);
     if (!err)
         peet__foreign_want();
-    if (!err && (err = peet_rt_foreign_prepare(find, peet__foreign_improve, &peet__foreign_world_offset)) != 0)
+    if (!err && (err = peet_rt_foreign_prepare(find, improve, &peet__foreign_world_offset)) != 0)
         err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: the memory from 0x%x on is taken",
             PEET_FOREIGN_LOW);
     for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next)

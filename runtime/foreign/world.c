@@ -11,6 +11,7 @@
  * Arguments on the stack stay where they are.  No such function may call the subject back: those that do are recorded
  * as if the program had called them.
  */
+#include "arch/x86_64/frame.h"
 #include "foreign/foreign.h"
 #include "slots.h"
 #include "world/world.h"
@@ -237,7 +238,28 @@ void peet__foreign_concurrent(int concurrent)
             peet__world_to[streams[k]] = simulated ? simulated_streams[k] : peet__world_real[streams[k]];
 }
 
-/* A check of foreign code with a full ring: see invariant 4. */
+/* Foreign code gives way to nobody, but a loop in it may wait for another context, and what it has recorded has to be
+ * kept until it does: after so many words in one go, others act (invariant 4). */
+enum { LONG_WORDS = 1 << 18 };
+
+/* A full ring while others may act: the context goes on at once, or after a turn of the others if it has long gone on. */
+static void go_on_or_give_way(int may_leave)
+{
+    static unsigned long resumes; /* as it went on; and where its words began */
+    static const uint64_t *from;
+    static uint64_t words;
+    words = peet__rt.resumes == resumes ? words + (uint64_t)(peet__ctl->cursor - from) : 0;
+    if (words < LONG_WORDS || !may_leave) {
+        peet__yield_whole();
+    } else {
+        peet__yield_turn();
+        words = 0;
+    }
+    resumes = peet__rt.resumes;
+    from = peet__ctl->cursor;
+}
+
+/* A check of foreign code with a full ring. */
 void peet__stub_foreign_yield(uint64_t *frame)
 {
     struct peet__rt *rt = &peet__rt;
@@ -248,11 +270,11 @@ void peet__stub_foreign_yield(uint64_t *frame)
     struct peet_ctx *ctx = rt->current;
     uint64_t *outer = ctx->stub_frame;
     struct peet__visit visit = peet__visit_begin();
-    foreign.improve();
+    const int may_leave = foreign.improve(frame[PC]);
     peet__visit_end(visit);
     ctx->stub_frame = frame;
     if (peet__ctl->concurrent)
-        peet__yield_whole();
+        go_on_or_give_way(may_leave);
     else
         peet__yield_full();
     ctx->stub_frame = outer;

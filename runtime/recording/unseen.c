@@ -25,12 +25,13 @@
 #include "signals/fatal.h"
 #include "signals/signals.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOM = 4096, LONGEST_NS = 10000000 };
+enum { ROOM = 4096, LONGEST_NS = 10000000, STAY_SECONDS = 10 };
 
 static uint64_t places[ROOM];
 static volatile unsigned nplaces;
@@ -56,6 +57,27 @@ static void arm(void)
     peet__raw_syscall(SYS_timer_settime, (long)timer, 0, (long)&when, 0, 0, 0);
 }
 
+/* Recorded code soon gives way to the host.  Other code that waits for a thread, and asks for nothing meanwhile, waits
+ * for ever: that is said once. */
+static void look_at_stay(uint64_t pc, uint64_t now)
+{
+    static uint64_t since, resumes;
+    static int told;
+    if (told || resumes != peet__rt.resumes) {
+        resumes = peet__rt.resumes;
+        since = now;
+    } else if (now - since > STAY_SECONDS * 1000000000ull) {
+        Dl_info image = {0};
+        dladdr((void *)pc, &image);
+        peet__report("the program has been for %d s in code that is not recorded (%s%s%s, 0x%lx): no simulated time "
+                     "passes there, and no other thread goes on; if it waits for one, it waits for ever. "
+                     "--foreign=record records libraries; peetcc what it compiles",
+            STAY_SECONDS, image.dli_fname ? image.dli_fname : "no known image", image.dli_sname ? ", function " : "",
+            image.dli_sname ? image.dli_sname : "", pc);
+        told = 1;
+    }
+}
+
 static void on_sample(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
@@ -78,6 +100,7 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
     }
     if (nplaces < ROOM)
         places[nplaces++] = peet__uc_pc(uc);
+    look_at_stay(peet__uc_pc(uc), now);
     if (restarted) {
         rt->sample_due = 1;
         return;
