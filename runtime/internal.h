@@ -65,6 +65,8 @@ struct peet_ctx {
     uint8_t named;                        /* by the subject: it may still ask about the thread (thread.c) */
     uint8_t asks;                         /* type of the event that it has asked for and not come back from, 0: none */
     uint8_t whole;                        /* it has yielded where no other may run: it goes on at once */
+    uint64_t turn_words, slice_words;     /* of foreign code since others last acted, and since it last asked for */
+                                          /* something or gave its processor to others */
     uint8_t domain;                       /* view of memory (domain.h) */
     uint8_t leaving;                      /* ... and is about to run code that sees main memory alone, */
     uint8_t away;                         /* ... or does so, and what that calls back sees main memory, too, */
@@ -91,7 +93,8 @@ struct peet__rt {
     uint64_t thread;          /* thread pointer of the host thread, which runs both worlds, and of the main context */
     uint64_t fs;              /* of the running context */
     struct peet_ctx *current; /* running, or the last that ran */
-    uint64_t *limit;          /* the limit that the host asked for; the control page's may be lower */
+    uint64_t *words, *limit;  /* where the running context began to write, and the limit that the host asked for; the
+                                 control page's may be lower */
     struct peet__saved host;
     ucontext_t host_uc;
     int host_errno;
@@ -208,8 +211,8 @@ void peet__ucontext_leave(struct peet_ctx *ctx);
 void peet__yield_full(void);
 /** The same, where no other context may run before this one goes on. */
 void peet__yield_whole(void);
-/** The same, where all others may act, and have the processor, before it goes on. */
-void peet__yield_turn(void);
+/** The same, where all others may act before it goes on.  @processor: one that waits for the processor gets it */
+void peet__yield_turn(int processor);
 /** Point the cursor at the scratch ring. */
 void peet__park_cursor(void);
 /** From now on nobody reads the words: end of the simulation, or a forked child. */

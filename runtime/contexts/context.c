@@ -202,6 +202,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     rt->resumes++;
     peet__ctl->cursor = words;
     peet__ctl->limit = limit;
+    rt->words = words;
     rt->limit = limit;
     ctx->result = result;
     ctx->state = PEET__CTX_RUNNING;
@@ -284,6 +285,7 @@ void peet__yield_full(void)
         if (peet__ctl->cursor < rt->limit)
             return;
     }
+    rt->current->turn_words = 0;
     peet__leave(PEET_YIELD_FULL);
     if (rt->signals && !between)
         peet__signals_deliver();

@@ -43,10 +43,15 @@ static inline void put(unsigned type, unsigned nargs, const uint64_t *args)
     peet__ctl->cursor = cursor + 1 + nargs;
 }
 
-void peet__yield_turn(void)
+void peet__yield_turn(int processor)
 {
-    put(PEET_ABSTRACT_YIELD, 0, NULL);
-    peet__leave(PEET_YIELD_EVENT);
+    struct peet_ctx *ctx = peet__rt.current;
+    if (processor) {
+        put(PEET_ABSTRACT_YIELD, 0, NULL);
+        ctx->slice_words = 0;
+    }
+    ctx->turn_words = 0;
+    peet__leave(processor ? PEET_YIELD_EVENT : PEET_YIELD_FULL);
     if (peet__rt.signals) /* as for peet__yield_whole() */
         peet__ctl->limit = peet__rt.limit;
 }
@@ -98,6 +103,7 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
     handled = rt->current->handled;
     do {
         put(type, nargs, args);
+        rt->current->turn_words = rt->current->slice_words = 0;
         rt->current->restarts = 1;
         rt->current->asks = (uint8_t)type;
         peet__leave(PEET_YIELD_EVENT);

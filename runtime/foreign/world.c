@@ -238,25 +238,32 @@ void peet__foreign_concurrent(int concurrent)
             peet__world_to[streams[k]] = simulated ? simulated_streams[k] : peet__world_real[streams[k]];
 }
 
-/* Foreign code gives way to nobody, but a loop in it may wait for another context, and what it has recorded has to be
- * kept until it does: after so many words in one go, others act (invariant 4). */
-enum { LONG_WORDS = 1 << 18 };
+/* Foreign code gives way to nobody, but what it records has to be kept until it does, and a loop in it may wait for
+ * another context: after TURN_WORDS in one go others act.  If it does nothing but to look, or has not asked for anything
+ * for SLICE_WORDS, one that waits for its processor gets it, as from an operating system (invariant 4). */
+enum { TURN_WORDS = 1 << 13, SLICE_WORDS = 1 << 22, LOOP_MOST = 16, LOOP_SEEN = 16 * LOOP_MOST };
 
-/* A full ring while others may act: the context goes on at once, or after a turn of the others if it has long gone on. */
+/* The same blocks with the same addresses again and again. */
+static int only_looks(const uint64_t *words, uint64_t n)
+{
+    const uint64_t *const end = words + n;
+    for (unsigned period = 1; n >= LOOP_SEEN + LOOP_MOST && period <= LOOP_MOST; period++)
+        if (memcmp(end - LOOP_SEEN, end - LOOP_SEEN - period, LOOP_SEEN * sizeof *end) == 0)
+            return 1;
+    return 0;
+}
+
+/* A full ring while there are others. */
 static void go_on_or_give_way(int may_leave)
 {
-    static unsigned long resumes; /* as it went on; and where its words began */
-    static const uint64_t *from;
-    static uint64_t words;
-    words = peet__rt.resumes == resumes ? words + (uint64_t)(peet__ctl->cursor - from) : 0;
-    if (words < LONG_WORDS || !may_leave) {
+    struct peet_ctx *ctx = peet__rt.current;
+    const uint64_t n = (uint64_t)(peet__ctl->cursor - peet__rt.words);
+    ctx->turn_words += n;
+    ctx->slice_words += n;
+    if (ctx->turn_words < TURN_WORDS || !may_leave)
         peet__yield_whole();
-    } else {
-        peet__yield_turn();
-        words = 0;
-    }
-    resumes = peet__rt.resumes;
-    from = peet__ctl->cursor;
+    else
+        peet__yield_turn(ctx->slice_words >= SLICE_WORDS || only_looks(peet__rt.words, n));
 }
 
 /* A check of foreign code with a full ring. */
