@@ -8,6 +8,7 @@ both "$here/cases/environment.c"
 compare() {
     env "$@" ./plain >expected 2>/dev/null || fail "plain, $*"
     env "$@" "$peet" run --quiet --cores 4 -d run -- ./recorded >got 2>errors || fail "$*: status $?: $(cat errors)"
+    [ -z "${sorted:-}" ] || { sort -o expected expected; sort -o got got; }
     cmp -s expected got || fail "$*: $(diff expected got)"
 }
 compare OMP_NUM_THREADS=3
@@ -24,6 +25,16 @@ for schedule in static static,4 dynamic dynamic,7 guided guided,2 auto monotonic
 done
 compare OMP_NUM_THREADS=2 OMP_STACKSIZE=2M
 compare OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active
+compare -u KMP_BLOCKTIME OMP_NUM_THREADS=2
+compare -u KMP_BLOCKTIME OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active
+compare -u KMP_BLOCKTIME OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
+compare KMP_BLOCKTIME=7 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active
+compare KMP_BLOCKTIME=infinite OMP_NUM_THREADS=2
+compare OMP_NUM_THREADS=2 OMP_PLACES=threads OMP_PROC_BIND=close
+# Affinity is shown at every other level and size of region, of serial ones, too; who of a region is first is nobody's business.
+for nested in true false; do
+    sorted=1 compare OMP_NUM_THREADS=2,1,3 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='level %L, thread %n of %N, below %a' OMP_NESTED=$nested
+done
 
 # Without a number: as many threads as the simulated machine has processors.
 for cores in 1 3 16; do

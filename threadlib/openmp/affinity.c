@@ -148,10 +148,10 @@ static void value_of(char letter, char *out, size_t bytes)
         snprintf(out, bytes, "%d", thread->gtid);
         break;
     case 'A':
-        if (peet_rt_processors() > 1)
-            snprintf(out, bytes, "0-%u", peet_rt_processors() - 1);
+        if (nplaces() || peet_rt_processors() == 1)
+            snprintf(out, bytes, "%u", nplaces() ? peet_rt_cpu() : 0);
         else
-            snprintf(out, bytes, "0");
+            snprintf(out, bytes, peet_rt_processors() == 2 ? "0,%u" : "0-%u", peet_rt_processors() - 1);
         break;
     default:
         snprintf(out, bytes, "undefined");
@@ -207,6 +207,7 @@ static const char *put_field(struct text *text, const char *format)
 static size_t capture(char *buffer, size_t bytes, const char *format)
 {
     struct text text = {buffer, buffer ? bytes : 0, 0};
+    peet__omp_self(); /* the first use reads the format */
     if (!format || !*format)
         format = format_now;
     while (*format) {

@@ -187,16 +187,13 @@ ENTRY(void, kmp_set_stacksize, (int bytes)) { peet__omp_self(); peet__omp_env.st
 ENTRY(void, kmp_set_stacksize_s, (size_t bytes)) { peet__omp_self(); peet__omp_env.stack_bytes = bytes; }
 ENTRY(size_t, kmp_get_stacksize_s, (void)) { peet__omp_self(); return peet__omp_env.stack_bytes ? peet__omp_env.stack_bytes : (size_t)8 << 20; }
 ENTRY(int, kmp_get_stacksize, (void)) { return (int)peet__omp_kmp_get_stacksize_s(); }
-/* clang-format on */
-static int blocktime_ms = 200, library = 3;
-/* clang-format off */
-ENTRY(void, kmp_set_blocktime, (int ms)) { blocktime_ms = ms; }
-ENTRY(int, kmp_get_blocktime, (void)) { return blocktime_ms; }
-ENTRY(void, kmp_set_library, (int which)) { library = which; }
-ENTRY(int, kmp_get_library, (void)) { return library; }
-ENTRY(void, kmp_set_library_serial, (void)) { library = 1; }
-ENTRY(void, kmp_set_library_turnaround, (void)) { library = 2; }
-ENTRY(void, kmp_set_library_throughput, (void)) { library = 3; }
+ENTRY(void, kmp_set_blocktime, (int ms)) { peet__omp_self(); peet__omp_env.blocktime_ms = ms; }
+ENTRY(int, kmp_get_blocktime, (void)) { peet__omp_self(); return peet__omp_env.blocktime_ms; }
+ENTRY(void, kmp_set_library, (int which)) { peet__omp_self(); peet__omp_env.library = which; }
+ENTRY(int, kmp_get_library, (void)) { peet__omp_self(); return peet__omp_env.library; }
+ENTRY(void, kmp_set_library_serial, (void)) { peet__omp_self(); peet__omp_env.library = 1; }
+ENTRY(void, kmp_set_library_turnaround, (void)) { peet__omp_self(); peet__omp_env.library = 2; }
+ENTRY(void, kmp_set_library_throughput, (void)) { peet__omp_self(); peet__omp_env.library = 3; }
 ENTRY(void, kmp_set_defaults, (const char *text)) {}
 ENTRY(void, kmp_set_disp_num_buffers, (int n)) {}
 ENTRY(void, kmp_set_warnings_on, (void)) {}
@@ -208,8 +205,8 @@ ENTRY(int, kmp_get_num_known_threads, (void)) { return peet__omp_threads_known()
 /* clang-format off */
 ENTRY(void, kmpc_set_stacksize, (int bytes)) { peet__omp_kmp_set_stacksize(bytes); }
 ENTRY(void, kmpc_set_stacksize_s, (size_t bytes)) { peet__omp_kmp_set_stacksize_s(bytes); }
-ENTRY(void, kmpc_set_blocktime, (int ms)) { blocktime_ms = ms; }
-ENTRY(void, kmpc_set_library, (int which)) { library = which; }
+ENTRY(void, kmpc_set_blocktime, (int ms)) { peet__omp_self(); peet__omp_env.blocktime_ms = ms; }
+ENTRY(void, kmpc_set_library, (int which)) { peet__omp_self(); peet__omp_env.library = which; }
 ENTRY(void, kmpc_set_defaults, (const char *text)) {}
 ENTRY(void, kmpc_set_disp_num_buffers, (int n)) {}
 ENTRY(void, ompc_set_num_threads, (int n)) { peet__omp_omp_set_num_threads(n); }

@@ -101,6 +101,21 @@ static void read_threads(struct omp_environment *env)
         env->icvs.threads = env->threads_list[0];
 }
 
+/* What waiting threads would do natively, for programs that ask. */
+static void read_waiting(struct omp_environment *env)
+{
+    const char *policy = value_of("OMP_WAIT_POLICY"), *time = value_of("KMP_BLOCKTIME");
+    int active = policy && word_is(policy, "active"), passive = policy && word_is(policy, "passive");
+    if (policy && !active && !passive)
+        refuse("OMP_WAIT_POLICY", policy, "it must be active or passive");
+    env->library = active ? 2 : 3; /* turnaround, throughput */
+    env->blocktime_ms = active ? INT_MAX : passive ? 0 : 200;
+    if (time && word_is(time, "infinite"))
+        env->blocktime_ms = INT_MAX;
+    else
+        read_int("KMP_BLOCKTIME", 0, &env->blocktime_ms);
+}
+
 static int bind_of(const char *word)
 {
     static const char *const words[] = {"false", "true", "master", "close", "spread"};
@@ -233,7 +248,7 @@ static void show(const struct omp_environment *env)
 void peet__omp_environment_read(void)
 {
     struct omp_environment *env = &peet__omp_env;
-    int nested = 0, levels = -1;
+    int nested = -1, levels = -1;
     const char *value;
     env->icvs = (struct omp_icvs){.threads = (int)peet_rt_processors(),
         .max_active_levels = 1,
@@ -246,10 +261,9 @@ void peet__omp_environment_read(void)
     read_bool("OMP_DYNAMIC", &env->icvs.dynamic);
     read_bool("OMP_NESTED", &nested);
     read_int("OMP_MAX_ACTIVE_LEVELS", 0, &levels);
-    /* A list of thread numbers asks for as many levels. */
-    env->icvs.max_active_levels = levels >= 0                     ? levels
-        : nested || env->nthreads_list > 1 || env->nbind_list > 1 ? INT_MAX
-                                                                  : 1;
+    if (nested < 0) /* a list of thread numbers or bindings asks for as many levels */
+        nested = env->nthreads_list > 1 || env->nbind_list > 1;
+    env->icvs.max_active_levels = levels >= 0 ? levels : nested ? INT_MAX : 1;
     read_int("OMP_THREAD_LIMIT", 1, &env->icvs.thread_limit);
     read_int("OMP_DEFAULT_DEVICE", 0, &env->icvs.default_device);
     read_int("OMP_MAX_TASK_PRIORITY", 0, &env->max_task_priority);
@@ -257,6 +271,7 @@ void peet__omp_environment_read(void)
     read_int("OMP_TEAMS_THREAD_LIMIT", 1, &env->teams_thread_limit);
     read_bool("OMP_CANCELLATION", &env->cancellation);
     read_bool("OMP_DISPLAY_AFFINITY", &env->display_affinity);
+    read_waiting(env);
     read_bytes("OMP_STACKSIZE", &env->stack_bytes);
     if (!env->stack_bytes)
         read_bytes("KMP_STACKSIZE", &env->stack_bytes);

@@ -104,6 +104,7 @@ struct omp_environment {
     int teams, teams_thread_limit; /* 0: not said */
     size_t stack_bytes;            /* 0: the default */
     int has_places;
+    int blocktime_ms, library; /* only told: kmp_get_blocktime(), kmp_get_library() */
 };
 extern struct omp_environment peet__omp_env;
 
@@ -274,7 +275,7 @@ struct omp_thread {
     struct omp_task *task;
     struct omp_member initial; /* of a root: its team of one outside all regions */
     struct omp_team initial_team;
-    int root, shown;
+    int root, shown_level, shown_threads; /* the region whose affinity was shown last */
 
     /* as master */
     struct omp_team **teams; /* [depth]: reused from region to region */

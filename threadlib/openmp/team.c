@@ -45,6 +45,18 @@ void peet__omp_member_begin(struct omp_member *member, struct omp_team *team, st
     member->tid = tid;
 }
 
+/* As the ordinary library does: when a thread begins a region of another level or size than the last that was shown. */
+static void show_affinity(struct omp_thread *thread)
+{
+    const struct omp_team *team = thread->member->team;
+    if (!peet__omp_env.display_affinity || team->league ||
+        (thread->shown_level == team->level && thread->shown_threads == team->n))
+        return;
+    thread->shown_level = team->level;
+    thread->shown_threads = team->n;
+    peet__omp_affinity_show();
+}
+
 /* A league's member is the initial thread of a team of its own, outside all regions. */
 static void run_league(struct omp_thread *thread, struct omp_member *member);
 
@@ -57,8 +69,7 @@ void peet__omp_member_run(struct omp_thread *thread, struct omp_member *member)
     member->thread = thread;
     thread->member = member;
     thread->task = member->implicit;
-    if (peet__omp_env.display_affinity && !thread->shown++ && !team->league)
-        peet__omp_affinity_show();
+    show_affinity(thread);
     if (team->league)
         run_league(thread, member);
     else
@@ -347,6 +358,7 @@ ENTRY(void, __kmpc_serialized_parallel, (struct omp_place * place, int32_t gtid)
     thread->member = &team->members[0];
     thread->member->thread = thread;
     thread->task = thread->member->implicit;
+    show_affinity(thread);
 }
 
 ENTRY(void, __kmpc_end_serialized_parallel, (struct omp_place * place, int32_t gtid))
