@@ -72,6 +72,10 @@ void peet_rt_thread_free(uint64_t tp);
 /** peet_rt_thread_stack() - bounds of a thread's stack, thread-local storage included; also of the main thread's */
 void peet_rt_thread_stack(uint64_t tp, uint64_t *out_lo, uint64_t *out_hi, uint64_t *out_guard_bytes);
 
+/** peet_rt_thread_pointer() - the caller's, also where it is left out (contexts/pointer.c): no thread-local storage is used,
+ *  so nothing faults */
+uint64_t peet_rt_thread_pointer(void);
+
 /** peet_rt_poke() - at its next check or event this thread acts on asynchronous cancellation: peet__thread_poked() */
 void peet_rt_poke(uint64_t tp);
 /** peet_rt_interrupted_restarts() - after an event that returned EINTR: 1 if every handler that has run during it had

@@ -91,6 +91,11 @@ PUBLIC void peet_rt_set_cpu(unsigned hw)
     cpu = hw;
 }
 
+PUBLIC uint64_t peet_rt_thread_pointer(void)
+{
+    return peet__fs_meant();
+}
+
 PUBLIC unsigned peet_rt_processors(void)
 {
     return peet__rt.simulated ? processors : 1;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* At the same distance from every thread pointer: asked for at nearly every call, it would fault where thread pointers are
+ * left out at switches. */
 static __thread struct omp_thread *me __attribute__((tls_model("initial-exec")));
 
 /* Threads by number; NULL: free. */
@@ -89,9 +91,13 @@ static struct omp_thread *root_new(void)
 
 struct omp_thread *peet__omp_self(void)
 {
-    if (__builtin_expect(!me, 0))
-        me = root_new();
-    return me;
+    static uint64_t offset;
+    if (__builtin_expect(!offset, 0))
+        offset = (uint64_t)&me - peet_rt_thread_pointer();
+    struct omp_thread **self = (struct omp_thread **)(peet_rt_thread_pointer() + offset);
+    if (__builtin_expect(!*self, 0))
+        *self = root_new();
+    return *self;
 }
 
 static void *worker_main(void *argument)
