@@ -3,9 +3,12 @@
 #include "common.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void peet_cli_complain(const char *format, ...)
 {
@@ -50,6 +53,40 @@ int peet_cli_lib_dir(char *out_path, size_t bytes, struct peet_error *error)
     if (length < 0 || (size_t)length >= bytes)
         return peet_error_set(error, PEET_ELIMIT, "the path of this program is too long");
     return 0;
+}
+
+static struct sigaction file_limit_before;
+
+void peet_cli_file_limit_is_error(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    sigaction(SIGXFSZ, &ignore, &file_limit_before);
+}
+
+void peet_cli_file_limit_as_before(void)
+{
+    sigaction(SIGXFSZ, &file_limit_before, NULL);
+}
+
+int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struct peet_error *error)
+{
+    const int fd = memfd_create(name, MFD_CLOEXEC);
+    int why = fd < 0 ? errno : 0;
+
+    for (size_t at = 0; !why && at < bytes;) {
+        const ssize_t n = write(fd, (const char *)data + at, bytes - at);
+
+        if (n < 0)
+            why = errno;
+        else
+            at += (size_t)n;
+    }
+    if (!why)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s", strerror(why));
 }
 
 int peet_cli_finish_stdout(int status)

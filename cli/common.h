@@ -31,6 +31,16 @@ int peet_cli_lib_dir(char *out_path, size_t bytes, struct peet_error *error);
  *  Returns: @status, or PEET_CLI_FAILED after a complaint */
 int peet_cli_finish_stdout(int status);
 
+/** peet_cli_file_limit_is_error() - a file that would grow beyond RLIMIT_FSIZE is an error from now on, as a full disk
+ *  is, and does not end the process */
+void peet_cli_file_limit_is_error(void);
+
+/** peet_cli_file_limit_as_before() - in a child, before it becomes another program */
+void peet_cli_file_limit_as_before(void);
+
+/** peet_cli_memory_file() - a file in memory with @bytes of @data.  Returns: its descriptor or a negative peet_err */
+int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struct peet_error *error);
+
 /** The verbs.  argv[0] is the verb.  Return the exit status. */
 int peet_cli_run(int argc, char **argv);
 int peet_cli_record(int argc, char **argv);

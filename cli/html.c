@@ -253,7 +253,7 @@ int peet_cli_html(json_t *const *stats, json_t *const *figures, const char *cons
     fwrite(peet_html_script, 1, (size_t)(peet_html_script_end - peet_html_script), out);
     fputs("</script>\n</body></html>\n", out);
     json_decref(data);
-    if (bad)
+    if (bad && !ferror(out)) /* else the file has failed, which closing it says */
         peet_error_set(error, PEET_ENOMEM, "out of memory for the page");
-    return peet_cli_whole_close(out, path, !bad, error);
+    return peet_cli_whole_close(out, path, !bad || ferror(out), error);
 }

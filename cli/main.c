@@ -75,6 +75,7 @@ static void occupy_standard_descriptors(void)
 int main(int argc, char **argv)
 {
     occupy_standard_descriptors();
+    peet_cli_file_limit_is_error();
     argp_err_exit_status = PEET_CLI_USAGE;
     if (argc < 2) {
         print_help(stderr);

@@ -100,6 +100,7 @@ __attribute__((noreturn)) static void become(const char *path, char **argv, int 
     char lib[PATH_MAX], text[3 * PATH_MAX];
     int why;
 
+    peet_cli_file_limit_as_before();
     snprintf(text, sizeof(text), "%d", fd);
     if (prctl(PR_SET_PDEATHSIG, 0) == 0 && getppid() == parent && fcntl(fd, F_SETFD, 0) == 0 &&
         personality(ADDR_NO_RANDOMIZE) != -1 && setenv(PEET__REAL_SETTING, text, 1) == 0 &&
@@ -152,7 +153,6 @@ static int follow(struct peet_cli_record_writer *w, int *out_status, struct rusa
     const struct sched_param none = {0};
     int err = 0;
 
-    signal(SIGXFSZ, SIG_IGN); /* a limit is a full disk */
     sigaction(SIGCHLD, &over, NULL);
     sched_setscheduler(0, SCHED_BATCH, &none); /* it runs long and seldom */
     while (wait4(child, out_status, err ? 0 : WNOHANG, out_usage) == 0) {

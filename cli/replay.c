@@ -12,25 +12,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /** A text as a file that libconfig can read. */
 static int read_text(struct peet_config *config, const char *text, struct peet_error *error)
 {
     char path[64];
-    const size_t n = strlen(text);
-    const int fd = memfd_create("peet-trace-config", MFD_CLOEXEC);
+    const int fd = peet_cli_memory_file("peet-trace-config", text, strlen(text), error);
     int err;
 
-    if (fd < 0 || write(fd, text, n) != (ssize_t)n) {
-        err = peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s", strerror(errno));
-    } else {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        err = peet_config_read(config, path, error);
-    }
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return fd;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    err = peet_config_read(config, path, error);
+    close(fd);
     return err;
 }
 

@@ -249,6 +249,7 @@ static void become_subject(struct session *s, const sigset_t *mask, pid_t parent
     unsigned long layout = ADDR_NO_RANDOMIZE | (s->subject->libraries_low ? ADDR_COMPAT_LAYOUT : 0);
     ready = ready && personality(layout) != -1 && set_stack_limit() == 0;
     ready = ready && sigprocmask(SIG_SETMASK, mask, NULL) == 0;
+    peet_cli_file_limit_as_before();
     if (ready)
         execve(s->subject->path, s->subject->argv, s->envp);
     int why = errno;

@@ -73,6 +73,7 @@ static _Noreturn void become(const char *self, const json_t *command, const char
     }
     for (size_t i = 0; i < n; i++)
         argv[at++] = (char *)json_string_value(json_array_get(command, i));
+    peet_cli_file_limit_as_before();
     execv(self, argv);
     _exit(PEET_CLI_FAILED);
 }
@@ -218,6 +219,7 @@ static int side_by_side(const char *folder, const char *self, const size_t *numb
             if (child < 0)
                 break;
             if (child == 0) {
+                peet_cli_file_limit_as_before();
                 execl(self, "peet", "sweep", "--run-one", number, "--output", folder, (char *)NULL);
                 _exit(PEET_CLI_FAILED);
             }

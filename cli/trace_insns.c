@@ -17,7 +17,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,16 +43,14 @@ int peet_cli_trace_program(struct peet_recording *recording, struct peet_program
         err = peet_recording_load_image(recording, i, &bytes, &n, error);
         if (err)
             break;
-        const int fd = memfd_create("peet-image", MFD_CLOEXEC);
-        if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) {
-            err = peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s", strerror(errno));
-        } else {
+        const int fd = peet_cli_memory_file("peet-image", bytes, n, error);
+        err = fd < 0 ? fd : 0;
+        if (!err) {
             snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
             const int got = peet_program_add_image(*out_program, path, image->bias, error);
             err = got < 0 && got != PEET_ENOTFOUND ? got : 0; /* without a schema it has names only */
-        }
-        if (fd >= 0)
             close(fd);
+        }
         free(bytes);
     }
     if (!err) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runs of peet whatif; see whatif.h. */
 #include "whatif.h"
+#include "common.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,6 +119,7 @@ static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_c
     if (child < 0)
         return peet_error_set(error, PEET_EIO, "cannot start a run: %s", strerror(errno));
     if (child == 0) {
+        peet_cli_file_limit_as_before();
         if (redirect(w, run, log) == 0)
             execv("/proc/self/exe", argv);
         _exit(127);

@@ -22,24 +22,13 @@ struct entry {
 
 static struct {
     char *begin;
-    size_t used;
+    size_t used, bytes;
     rlim_t file_bytes; /* how large files might be at the start */
 } shared;
 
 static size_t room_of(uint64_t bytes)
 {
     return sizeof(struct entry) + (size_t)((bytes + 7) & ~UINT64_C(7));
-}
-
-int peet_spill_make(void)
-{
-    int fd = memfd_create("peet-results", MFD_CLOEXEC);
-
-    if (fd >= 0 && ftruncate(fd, (off_t)PEET_SPILL_BYTES)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
 }
 
 static rlim_t largest_file(void)
@@ -49,13 +38,36 @@ static rlim_t largest_file(void)
     return getrlimit(RLIMIT_FSIZE, &limit) ? RLIM_INFINITY : limit.rlim_cur;
 }
 
+/** The same in both processes: both ask before the subject can change its limits. */
+static size_t all_bytes(void)
+{
+    const rlim_t largest = largest_file();
+
+    return largest < PEET_SPILL_BYTES ? (size_t)largest : PEET_SPILL_BYTES;
+}
+
+int peet_spill_make(void)
+{
+    int fd = memfd_create("peet-results", MFD_CLOEXEC);
+
+    if (fd >= 0 && ftruncate(fd, (off_t)all_bytes())) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 void peet_spill_share(int fd)
 {
-    void *memory = mmap(NULL, PEET_SPILL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    const size_t bytes = all_bytes();
+    void *memory = bytes < sizeof(struct entry)
+        ? MAP_FAILED
+        : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
     /* without it, a file that cannot be created is an error as ever */
     shared.begin = memory == MAP_FAILED ? NULL : memory;
     shared.used = 0;
+    shared.bytes = bytes;
     shared.file_bytes = largest_file();
 }
 
@@ -76,8 +88,8 @@ int peet_spill_put(const char *path, const void *data, size_t bytes, struct peet
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct entry *e = (struct entry *)(shared.begin + shared.used);
 
-    if (strlen(name) >= NAME_BYTES || bytes > PEET_SPILL_BYTES - 2 * sizeof *e ||
-        room_of(bytes) > PEET_SPILL_BYTES - sizeof *e - shared.used)
+    if (strlen(name) >= NAME_BYTES || bytes > PEET_SPILL_BYTES ||
+        shared.used + room_of(bytes) + sizeof *e > shared.bytes) /* the last one is followed by one that is not ready */
         return peet_error_set(error, PEET_EIO, "%s: cannot create it any more, and it is too long to be handed over",
             path);
     strcpy(e->name, name);
@@ -133,10 +145,11 @@ static int land(const char *folder, const struct entry *e, int fd, off_t at, str
 
 int peet_spill_land(int fd, const char *folder, struct peet_error *error)
 {
+    const size_t all = all_bytes();
     size_t at = 0;
     int err = 0;
 
-    while (!err && at + sizeof(struct entry) <= PEET_SPILL_BYTES) {
+    while (!err && at + sizeof(struct entry) <= all) {
         struct entry e; /* a copy: a child of the program may still run */
         const ssize_t n = pread(fd, &e, sizeof e, (off_t)at);
 
@@ -145,7 +158,7 @@ int peet_spill_land(int fd, const char *folder, struct peet_error *error)
                 folder, n < 0 ? strerror(errno) : "they are cut short");
         if (!e.ready)
             break;
-        if (e.bytes > PEET_SPILL_BYTES || room_of(e.bytes) > PEET_SPILL_BYTES - at)
+        if (e.bytes > all || room_of(e.bytes) > all - at)
             return damaged(folder, error);
         err = land(folder, &e, fd, (off_t)(at + sizeof e), error);
         at += room_of(e.bytes);

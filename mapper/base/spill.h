@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <peet/error.h>
 
-/** Address space only; memory is used as files come. */
+/** Address space only; memory is used as files come.  Less where no file may be so large, which holds for memory, too. */
 #define PEET_SPILL_BYTES ((size_t)1 << 30)
 /** The setting that says which descriptor it is. */
 #define PEET_SPILL_SETTING "PEET_RESULTS_FD"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,34 @@ static void as_put(void)
     free(large);
 }
 
+/* Memory is a file to the kernel: where files may not be large, there is less of it. */
+static void limited(void)
+{
+    struct rlimit before, small;
+    struct peet_error error = {0, ""};
+    char *text = calloc(1, 60000);
+    int fd;
+
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 100000;
+    setrlimit(RLIMIT_FSIZE, &small);
+    fd = peet_spill_make();
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    peet_spill_share(fd);
+    CU_ASSERT_EQUAL(peet_spill_put("first", text, 60000, &error), 0);
+    CU_ASSERT_EQUAL(peet_spill_put("second", text, 60000, &error), PEET_EIO);
+    CU_ASSERT_EQUAL(peet_spill_put("third", "abc", 3, &error), 0);
+    CU_ASSERT_EQUAL(peet_spill_land(fd, folder, &error), 0);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CU_ASSERT_TRUE(holds("first", text, 60000));
+    CU_ASSERT_FALSE(holds("second", text, 60000));
+    CU_ASSERT_TRUE(holds("third", "abc", 3));
+    peet_spill_share(-1);
+    close(fd);
+    free(text);
+}
+
 /* Entries as spill.c lays them out: ready, bytes, 256 of name. */
 static int lands(uint64_t bytes, const char *name, size_t name_bytes)
 {
@@ -117,6 +146,7 @@ int main(void)
         return 1;
     CU_pSuite suite = CU_add_suite("results that are handed over", NULL, NULL);
     CU_add_test(suite, "as they were put", as_put);
+    CU_add_test(suite, "limited", limited);
     CU_add_test(suite, "damaged", damaged);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();
