@@ -100,6 +100,8 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "--average: name two traces or more");
         if (asked->average && asked->functions)
             argp_error(state, "--average: events are not of functions");
+        if (asked->what == EVENTS && asked->functions)
+            argp_error(state, "--functions: events are not of functions");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -120,7 +122,7 @@ static const struct argp parser = {
 struct name {
     UT_hash_handle hh;
     int seen[2]; /* on this side */
-    int wanted;
+    int wanted, met;
     char text[];
 };
 
@@ -271,7 +273,7 @@ static uint64_t name_hash(const char *text, uint64_t hash)
 static uint64_t symbol_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn,
     const struct peet_function *f)
 {
-    const struct name *name = function_name(side, f);
+    struct name *name = function_name(side, f);
     const uint64_t offset = f ? insn->pc - f->pc : insn->pc;
     uint64_t key = insn->pc, symbol;
 
@@ -279,6 +281,7 @@ static uint64_t symbol_of(struct side *side, const struct asked *asked, const st
         side->no_memory = 1;
         return 0;
     }
+    name->met = 1;
     if (asked->what == CALLS && insn->branch != PEET_TRACED_CALL && insn->branch != PEET_TRACED_INDIRECT_CALL &&
         insn->branch != PEET_TRACED_RETURN)
         return 0;
@@ -341,6 +344,22 @@ static int choose_functions(const struct asked *asked, struct side *sides, struc
     }
     free(list);
     return err;
+}
+
+/** Of functions that nobody has executed, the traces are no more alike than different. */
+static int check_functions(struct peet_error *error)
+{
+    struct name *name, *next;
+    int met = 0;
+
+    HASH_ITER(hh, names, name, next)
+    {
+        if (name->wanted && !name->met)
+            return peet_error_set(error, PEET_ENOTFOUND, "--functions: neither trace has executed a function '%s'",
+                name->text);
+        met |= name->wanted;
+    }
+    return met ? 0 : peet_error_set(error, PEET_ENOTFOUND, "--functions: the traces have no function in common");
 }
 
 static int read_stream(struct side *side, uint32_t stream, const struct asked *asked, struct peet_error *error)
@@ -689,6 +708,8 @@ int peet_cli_compare(int argc, char **argv)
         err = choose_functions(&asked, sides, &error);
     for (int i = 0; i < 2 && !err; i++)
         err = peet_cli_side_read(&sides[i], &asked, &error);
+    if (!err && asked.functions)
+        err = check_functions(&error);
     swapped = sides[0].n > sides[1].n;
     struct side *few = &sides[swapped], *many = &sides[!swapped];
     if (!err && !(column = calloc(few->n + 1, sizeof(*column))))

@@ -82,14 +82,19 @@ static void info_text(const json_t *info, const char *name)
     printf("  program   %s", text_of(config, "program"));
     json_array_foreach(json_object_get(config, "arguments"), i, one)
         printf(" %s", json_string_value(one) ? json_string_value(one) : "?");
-    const json_int_t cores = json_integer_value(json_object_get(config, "cores"));
-    printf("\n  machine   %s, %" JSON_INTEGER_FORMAT " processor%s, seed ",
-        text_of(json_object_get(config, "machine"), "module"), cores, cores == 1 ? "" : "s");
-    if (json_is_string(json_object_get(made, "seed")))
-        printf("%s\n", text_of(made, "seed"));
-    else
-        printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(made, "seed")));
-    printf("  made      %s by peet %s\n", text_of(made, "date"), text_of(made, "peet"));
+    putchar('\n');
+    if (json_object_get(made, "from")) { /* a trace of others has no machine */
+        printf("  made      of %s, in the format %s\n", text_of(made, "from"), text_of(made, "format"));
+    } else {
+        const json_int_t cores = json_integer_value(json_object_get(config, "cores"));
+        printf("  machine   %s, %" JSON_INTEGER_FORMAT " processor%s, seed ",
+            text_of(json_object_get(config, "machine"), "module"), cores, cores == 1 ? "" : "s");
+        if (json_is_string(json_object_get(made, "seed")))
+            printf("%s\n", text_of(made, "seed"));
+        else
+            printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(made, "seed")));
+        printf("  made      %s by peet %s\n", text_of(made, "date"), text_of(made, "peet"));
+    }
     if (end)
         printf("  end       %s, status %" JSON_INTEGER_FORMAT "\n", text_of(end, "reason"),
             json_integer_value(json_object_get(end, "status")));

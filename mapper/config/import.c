@@ -143,8 +143,9 @@ static char *describe(const char *path, const struct peet_import *import)
     return text;
 }
 
+/** @insns: grows by the number of instructions */
 static int convert_file(const char *path, const char *format, struct peet_code_writer *writer, uint32_t stream,
-    struct peet_error *error)
+    uint64_t *insns, struct peet_error *error)
 {
     struct peet_insn_reader *reader;
     struct peet_traced_insn insn;
@@ -152,8 +153,10 @@ static int convert_file(const char *path, const char *format, struct peet_code_w
 
     if (err)
         return err;
-    while (!err && (got = peet_insn_read(reader, &insn, error)) > 0)
+    while (!err && (got = peet_insn_read(reader, &insn, error)) > 0) {
         err = peet_code_insn(writer, stream, &insn);
+        ++*insns;
+    }
     peet_insn_reader_close(reader);
     return got < 0 ? got : err ? err : peet_code_end(writer, stream);
 }
@@ -162,12 +165,15 @@ static int convert_all(const char *path, const struct peet_import *import, struc
     struct peet_error *error)
 {
     struct peet_code_writer *writer;
+    uint64_t insns = 0;
     int err = peet_code_writer_new(recorder, &writer) ? no_memory(error) : 0;
 
     if (!err)
         err = peet_code_main(writer, (uint32_t)import->n);
     for (size_t i = 0; !err && i < import->n; i++)
-        err = convert_file(import->files[i], import->format, writer, (uint32_t)i, error);
+        err = convert_file(import->files[i], import->format, writer, (uint32_t)i, &insns, error);
+    if (!err && !insns)
+        err = peet_error_set(error, PEET_EFORMAT, "%s: there is no instruction in it", path);
     peet_code_writer_free(writer);
     if (err && !error->code)
         peet_error_set(error, err, "%s: %s", path,

@@ -107,6 +107,11 @@ must "$peet" compare --functions step --json a c >step.json
 equal "step() alone" "$(value step.json similarity_percent)" 100
 must "$peet" compare --functions extra --what calls --json a c >extra.json
 equal "extra() alone" "$(value extra.json similarity_percent)" 0
+for functions in nowhere step,nowhere ''; do # of what nobody has executed, traces are not alike
+    "$peet" compare --functions "$functions" a c >said 2>&1 && fail "--functions '$functions' was taken"
+    grep -q "^peet: --functions: neither trace has executed a function '${functions#step,}'" said || fail "--functions '$functions': $(cat said)"
+done
+"$peet" compare --functions step --what events a c >said 2>&1 && fail "--functions was taken with events"
 # The same functions in a program that has another one before them, and so other addresses.
 { echo '__attribute__((noinline, used)) static int before(int x) { return x * 3 + (x >> 2); }'; cat work.c; } >moved.c
 must "$peetcc" -O1 moved.c -o moved -pthread

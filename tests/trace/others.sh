@@ -127,6 +127,12 @@ equal "misses from one.peet" "$(value three/stats.json bus.caches.0.misses)" "$(
 printf '2 zz\n' >bad.din
 ! "$peet" run -q --from bad.din --machine ideal -d bad 2>said || fail "a damaged trace runs"
 [ "$(grep -c 'record 1' said)" = 1 ] && [ ! -e bad/trace.peet ] || fail "damaged: $(cat said)"
+: >empty.din
+! "$peet" run -q --from empty.din --machine ideal -d bad 2>said || fail "an empty trace runs"
+! "$peet" trace convert --to peet empty.din bad.peet 2>>said || fail "an empty trace is converted"
+[ "$(grep -c 'empty.din: there is no instruction in it' said)" = 2 ] && [ ! -e bad.peet ] || fail "empty: $(cat said)"
+"$peet" trace info one.peet >info.txt
+grep -q '^  made      of one.lackey, in the format lackey$' info.txt && ! grep -q machine info.txt || fail "$(cat info.txt)"
 mkdir mixed && cp one.din one.lackey mixed
 ! "$peet" run -q --from mixed --machine ideal -d bad 2>said || fail "files of two formats run"
 grep -q 'of the format lackey among files of the format din' said || fail "mixed: $(cat said)"
