@@ -65,12 +65,11 @@ struct peet_ctx {
     uint8_t named;                        /* by the subject: it may still ask about the thread (thread.c) */
     uint8_t asks;                         /* type of the event that it has asked for and not come back from, 0: none */
     uint8_t whole;                        /* it has yielded where no other may run: it goes on at once */
-    uint64_t turn_words, slice_words;     /* of foreign code since others last acted, and since it last asked for */
-                                          /* something or gave its processor to others */
-    uint8_t domain;                       /* view of memory (domain.h) */
-    uint8_t leaving;                      /* ... and is about to run code that sees main memory alone, */
-    uint8_t away;                         /* ... or does so, and what that calls back sees main memory, too, */
-    uint64_t outside_sp;                  /* ... as long as its stack is deeper than this; 0: no */
+    uint64_t foreign_words; /* of foreign code since it last asked for something or gave up its processor */
+    uint8_t domain;         /* view of memory (domain.h) */
+    uint8_t leaving;        /* ... and is about to run code that sees main memory alone, */
+    uint8_t away;           /* ... or does so, and what that calls back sees main memory, too, */
+    uint64_t outside_sp;    /* ... as long as its stack is deeper than this; 0: no */
     struct peet__stack stack;
 };
 

@@ -285,7 +285,6 @@ void peet__yield_full(void)
         if (peet__ctl->cursor < rt->limit)
             return;
     }
-    rt->current->turn_words = 0;
     peet__leave(PEET_YIELD_FULL);
     if (rt->signals && !between)
         peet__signals_deliver();

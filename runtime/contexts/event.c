@@ -48,9 +48,8 @@ void peet__yield_turn(int processor)
     struct peet_ctx *ctx = peet__rt.current;
     if (processor) {
         put(PEET_ABSTRACT_YIELD, 0, NULL);
-        ctx->slice_words = 0;
+        ctx->foreign_words = 0;
     }
-    ctx->turn_words = 0;
     peet__leave(processor ? PEET_YIELD_EVENT : PEET_YIELD_FULL);
     if (peet__rt.signals) /* as for peet__yield_whole() */
         peet__ctl->limit = peet__rt.limit;
@@ -103,7 +102,7 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
     handled = rt->current->handled;
     do {
         put(type, nargs, args);
-        rt->current->turn_words = rt->current->slice_words = 0;
+        rt->current->foreign_words = 0;
         rt->current->restarts = 1;
         rt->current->asks = (uint8_t)type;
         peet__leave(PEET_YIELD_EVENT);

@@ -14,10 +14,10 @@
  *   2. In the subject's world foreign code runs from the cache only.  Return addresses on the stack are the originals'.
  *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees
  *      the flags.
- *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or
+ *   4. With several contexts alive, the C library is not left for another one but where it calls recorded code, or
  *      the runtime's functions that wait, or reads the time stamp counter: it may hold what its own locks protect, and
- *      those do nothing in a process of one thread.  The record grows meanwhile.  Where so much has been recorded in one
- *      go that it may be a loop that waits for another context, others act, but not in the middle of the C library.
+ *      those do nothing in a process of one thread.  The record grows meanwhile.  Other foreign code gives way where the
+ *      ring is full, as recorded code does.
  *   5. Behind a system call, and rdtsc, nothing is spilled, and the cursor is in its place: handlers of signals run there.
  *   6. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
  */

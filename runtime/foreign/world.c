@@ -238,32 +238,30 @@ void peet__foreign_concurrent(int concurrent)
             peet__world_to[streams[k]] = simulated ? simulated_streams[k] : peet__world_real[streams[k]];
 }
 
-/* Foreign code gives way to nobody, but what it records has to be kept until it does, and a loop in it may wait for
- * another context: after TURN_WORDS in one go others act.  If it does nothing but to look, or has not asked for anything
- * for SLICE_WORDS, one that waits for its processor gets it, as from an operating system (invariant 4). */
-enum { TURN_WORDS = 1 << 13, SLICE_WORDS = 1 << 22, LOOP_MOST = 16, LOOP_SEEN = 16 * LOOP_MOST };
+/* After LOOK_WORDS of foreign code one that waits for the processor gets it if these were nothing but looks, after
+ * SLICE_WORDS in any case, as from an operating system: it may be what a loop waits for. */
+enum { LOOK_WORDS = 1 << 13, SLICE_WORDS = 1 << 22, PERIOD_MOST = 16, LOOKS = 256 };
 
-/* The same blocks with the same addresses again and again. */
+/* The same blocks with the same addresses again and again; or too few are there to tell. */
 static int only_looks(const uint64_t *words, uint64_t n)
 {
     const uint64_t *const end = words + n;
-    for (unsigned period = 1; n >= LOOP_SEEN + LOOP_MOST && period <= LOOP_MOST; period++)
-        if (memcmp(end - LOOP_SEEN, end - LOOP_SEEN - period, LOOP_SEEN * sizeof *end) == 0)
+    if (n < LOOKS + PERIOD_MOST)
+        return 1;
+    for (unsigned period = 1; period <= PERIOD_MOST; period++)
+        if (memcmp(end - LOOKS, end - LOOKS - period, LOOKS * sizeof *end) == 0)
             return 1;
     return 0;
 }
 
 /* A full ring while there are others. */
-static void go_on_or_give_way(int may_leave)
+static void give_way(void)
 {
     struct peet_ctx *ctx = peet__rt.current;
     const uint64_t n = (uint64_t)(peet__ctl->cursor - peet__rt.words);
-    ctx->turn_words += n;
-    ctx->slice_words += n;
-    if (ctx->turn_words < TURN_WORDS || !may_leave)
-        peet__yield_whole();
-    else
-        peet__yield_turn(ctx->slice_words >= SLICE_WORDS || only_looks(peet__rt.words, n));
+    ctx->foreign_words += n;
+    peet__yield_turn(ctx->foreign_words >= SLICE_WORDS ||
+        (ctx->foreign_words >= LOOK_WORDS && only_looks(peet__rt.words, n)));
 }
 
 /* A check of foreign code with a full ring. */
@@ -280,10 +278,12 @@ void peet__stub_foreign_yield(uint64_t *frame)
     const int may_leave = foreign.improve(frame[PC]);
     peet__visit_end(visit);
     ctx->stub_frame = frame;
-    if (peet__ctl->concurrent)
-        go_on_or_give_way(may_leave);
-    else
+    if (!peet__ctl->concurrent)
         peet__yield_full();
+    else if (may_leave)
+        give_way();
+    else
+        peet__yield_whole();
     ctx->stub_frame = outer;
 }
 
