@@ -304,13 +304,20 @@ static int is_c_library(const struct peet__foreign_image *i)
     return strncmp(i->name, "libc.so", 7) == 0 || strncmp(i->name, "ld-linux", 8) == 0;
 }
 
+/* Whose translation a place in the cache belongs to; NULL: it is none. */
+static const struct peet__foreign_image *translated_image(uint64_t pc)
+{
+    for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
+        if (i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at)
+            return i;
+    return NULL;
+}
+
 static int improve(uint64_t pc)
 {
     peet__foreign_improve();
-    for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
-        if (i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at)
-            return !is_c_library(i);
-    return 0;
+    const struct peet__foreign_image *const image = translated_image(pc);
+    return image && !is_c_library(image);
 }
 
 /* A jump to code that is not foreign, or cannot be translated. */
@@ -389,10 +396,7 @@ static uint64_t original_in(const struct trace *t, uint64_t pc)
 
 int peet_foreign_is_translated(uint64_t pc)
 {
-    for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
-        if (i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at)
-            return 1;
-    return 0;
+    return translated_image(pc) != NULL;
 }
 
 uint64_t peet_foreign_original(uint64_t pc)
