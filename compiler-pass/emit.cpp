@@ -158,6 +158,7 @@ class Writer {
     void segment(const Segment &S);
     void segmentHead(const Segment &S);
     void insn(const InsnPlan &I);
+    unsigned lineOf(const MachineInstr &MI) const;
     void length(const InsnPlan &I);
     void registersOf(const Registers &R);
     void reference(const RefPlan &r);
@@ -248,6 +249,19 @@ void Writer::reference(const RefPlan &r)
     shape(r);
 }
 
+// The line in the function's own file: of code that was inlined from another one, a header, where it is called; 0: unknown.
+unsigned Writer::lineOf(const MachineInstr &MI) const
+{
+    const DILocation *at = MI.getDebugLoc().get();
+    const DISubprogram *SP = IR.getSubprogram();
+    auto elsewhere = [SP](const DILocation *here) {
+        return here->getFilename() != SP->getFilename() || here->getDirectory() != SP->getDirectory();
+    };
+    while (at && SP && elsewhere(at))
+        at = at->getInlinedAt();
+    return at ? at->getLine() : 0;
+}
+
 // A call or lea of a symbol may be rewritten by the linker only in length-preserving ways.
 void Writer::insn(const InsnPlan &I)
 {
@@ -264,7 +278,8 @@ void Writer::insn(const InsnPlan &I)
     bool tls = info.name == "TLS_addr64" || info.name == "TLS_base_addr64", symbolic = tls;
     for (const RefPlan &r : I.refs)
         symbolic |= r.m.symbolic;
-    int64_t here = MI.getDebugLoc() && MI.getDebugLoc().getLine() ? MI.getDebugLoc().getLine() : last;
+    const unsigned known = lineOf(MI);
+    const int64_t here = known ? known : last;
     body.u((relax ? PEET_FORMAT_RELAX : 0) | (here != last ? PEET_FORMAT_LINE : 0) |
         (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (indirect(MI, info) ? PEET_FORMAT_INDIRECT : 0) |
         (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) | (symbolic ? PEET_FORMAT_SYMBOLIC : 0) |

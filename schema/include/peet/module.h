@@ -92,8 +92,8 @@ enum peet_insn_flags {
 struct peet_insn {
     uint64_t pc; /* its address in the plain layout, see struct peet_function */
     const struct peet_opcode *opcode;
-    uint32_t line;             /* source line, 0 if unknown */
-    uint32_t flags;            /* enum peet_insn_flags */
+    uint32_t line;  /* in the function's file: of what is inlined from another one, of its call; 0: unknown */
+    uint32_t flags; /* enum peet_insn_flags */
     uint16_t first_ref, nrefs; /* into peet_block.refs */
     uint8_t length_bytes;
     uint8_t nreads, nwrites; /* registers */
