@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Read by argp in the C library, hence visible. */
 __attribute__((visibility("default"))) const char *argp_program_version = "peet " PEET_VERSION;
@@ -53,12 +54,21 @@ static void print_help(FILE *out)
         out);
 }
 
+/* argp ends the program itself after a help text. */
+static void help_is_written(void)
+{
+    if (peet_cli_finish_stdout(PEET_CLI_OK) != PEET_CLI_OK)
+        _exit(PEET_CLI_FAILED);
+}
+
 /* argp names the program in its messages by program_invocation_name: "peet run". */
 static int call_verb(const struct verb *verb, int argc, char **argv)
 {
     static char name[32];
     snprintf(name, sizeof(name), "peet %s", verb->name);
     program_invocation_name = program_invocation_short_name = argv[0] = name;
+    if (atexit(help_is_written) != 0)
+        return PEET_CLI_FAILED;
     return verb->run(argc, argv);
 }
 

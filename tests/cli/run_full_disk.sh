@@ -50,7 +50,7 @@ status=$?
 grep -q 'No space left\|no space\|cannot write' err.txt || fail "peetcc on a full disk: $(cat err.txt)"
 
 # What goes to standard output.
-for words in "sims" "sims bus" "sims --json" "schema ./sum" "schema --json ./sum" "--version" "help"; do
+for words in "sims" "sims bus" "sims --json" "schema ./sum" "schema --json ./sum" "--version" "help" "run --help" "sims --usage" "trace --help"; do
     # shellcheck disable=SC2086
     "$peet" $words >/dev/full 2>err.txt && fail "peet $words on a full disk"
     grep -q '^peet: .*No space left' err.txt || fail "peet $words on a full disk: $(cat err.txt)"
