@@ -21,6 +21,7 @@ static struct {
     struct peet_rules *rules;
     struct peet_remap *remap;
     int replayed;
+    int headers;           /* the recording has an allocator's references to headers */
     const uint64_t *early; /* of a recording */
     size_t nearly;
 } live;
@@ -74,9 +75,10 @@ struct peet_datamap_image peet_host_image(const char *path, const struct dl_phdr
     return one;
 }
 
-void peet_host_data_replay(const uint64_t *notes, size_t n)
+void peet_host_data_replay(const uint64_t *notes, size_t n, int libraries_recorded)
 {
     live.replayed = 1;
+    live.headers = libraries_recorded;
     live.early = notes;
     live.nearly = n;
 }
@@ -161,7 +163,7 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
         err = read_rules(config, &rules, &n, error);
     live.program = program;
     live.config = config;
-    if (!err && config->foreign == PEET_CONFIG_FOREIGN_RECORD)
+    if (!err && (live.replayed ? live.headers : config->foreign == PEET_CONFIG_FOREIGN_RECORD))
         peet_datamap_set_headers(live.data);
     peet_ctx_stack(peet_ctx_main(), &main_lo, &main_hi);
     if (!err)

@@ -17,8 +17,9 @@
 int peet_host_data_image(const struct peet_datamap_image *image, struct peet_error *error);
 struct peet_datamap_image peet_host_image(const char *path, const struct dl_phdr_info *info);
 /** peet_host_data_replay() - before peet_host_data_start(): the notes from before the first event, as a recording has
- * them */
-void peet_host_data_replay(const uint64_t *notes, size_t n);
+ * them
+ * @libraries_recorded: its run had libraries recorded, the allocator among them */
+void peet_host_data_replay(const uint64_t *notes, size_t n, int libraries_recorded);
 
 /**
  * peet_host_data_start() - make the table, with all images so far, if it is wanted or the configuration has rules for

@@ -442,6 +442,17 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
 
 /* ------------------------------------------------------------------------------------------ main */
 
+/** Does the run that a recording is of have what libraries did? */
+static int libraries_recorded(const struct peet_recording *recording)
+{
+    json_t *description = json_loads(peet_recording_description(recording), 0, NULL);
+    const char *foreign = json_string_value(json_object_get(json_object_get(description, "config"), "foreign"));
+    const int recorded = foreign && !strcmp(foreign, peet_config_foreign_text(PEET_CONFIG_FOREIGN_RECORD));
+
+    json_decref(description);
+    return recorded;
+}
+
 /** Events come from a trace: what it says of the time before the first one. */
 static int open_replay(struct peet_error *error)
 {
@@ -467,7 +478,7 @@ static int open_replay(struct peet_error *error)
     if (!err)
         err = peet_recording_early(peet_replay_recording(host.replay), &notes, &n, error);
     if (!err)
-        peet_host_data_replay(notes, n);
+        peet_host_data_replay(notes, n, libraries_recorded(peet_replay_recording(host.replay)));
     return err;
 }
 
