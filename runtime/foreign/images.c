@@ -2,15 +2,17 @@
 /*
  * Which code is foreign: that of all objects that were loaded before the host's library, but for the runtime's
  * libraries and the functions that peetcc has compiled.  Functions begin where .eh_frame_hdr says; their names are the
- * symbol tables'.
+ * symbol tables', also those of detached debug information, where it is installed.
  */
 #include "foreign/translate.h"
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,54 +168,88 @@ static int by_symbol(const void *a, const void *b)
                              : strcmp(x->name, y->name);
 }
 
-/* Of several names of one place, the one that a person would say: global ones first, fewer underscores first. */
-static int rank_of(const GElf_Sym *s, const char *name)
+/* Of several names of one place, the one that a person would say: global ones first, fewer underscores first; those that the C
+ * library has for calls of its own (__GI_...) last. */
+static int rank_of(const Elf64_Sym *s, const char *name)
 {
-    return (GELF_ST_BIND(s->st_info) == STB_LOCAL         ? 100
-                   : GELF_ST_BIND(s->st_info) == STB_WEAK ? 0
-                                                          : 10) +
-        (int)strspn(name, "_");
+    return (ELF64_ST_BIND(s->st_info) == STB_LOCAL         ? 100
+                   : ELF64_ST_BIND(s->st_info) == STB_WEAK ? 0
+                                                           : 10) +
+        (int)strspn(name, "_") + (strncmp(name, "__GI_", 5) == 0 ? 50 : 0);
 }
 
-static void read_symbols(struct peet__foreign_image *image, Elf *elf)
+/* The names are those in the file, which stays open.  Returns: whether there is a table of all symbols */
+static int read_symbols(struct peet__foreign_image *image, Elf *elf)
 {
+    int whole = 0;
     Elf_Scn *section = NULL;
     GElf_Shdr header;
     while ((section = elf_nextscn(elf, section)) != NULL) {
         if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) ||
             !header.sh_entsize)
             continue;
-        Elf_Data *data = elf_getdata(section, NULL);
-        const size_t n = data ? header.sh_size / header.sh_entsize : 0;
+        whole |= header.sh_type == SHT_SYMTAB;
+        const Elf_Data *data = elf_getdata(section, NULL), *names = elf_getdata(elf_getscn(elf, header.sh_link), NULL);
+        const Elf64_Sym *const all = data ? data->d_buf : NULL;
+        const char *const texts = names ? names->d_buf : NULL;
+        const size_t n = all && texts && !texts[names->d_size - 1] ? data->d_size / sizeof *all : 0;
         struct peet__foreign_symbol *more = realloc(image->symbols, (image->nsymbols + n + 1) * sizeof *more);
         if (!more)
-            return;
+            return whole;
         image->symbols = more;
         for (size_t k = 0; k < n; k++) {
-            GElf_Sym s;
-            const char *name = gelf_getsym(data, (int)k, &s) ? elf_strptr(elf, header.sh_link, s.st_name) : NULL;
-            const unsigned type = GELF_ST_TYPE(s.st_info);
-            if (!name || !*name || s.st_shndx == SHN_UNDEF ||
-                (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+            const Elf64_Sym *const s = &all[k];
+            const unsigned type = ELF64_ST_TYPE(s->st_info);
+            const uint64_t lo = image->bias + s->st_value;
+            if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || s->st_shndx == SHN_UNDEF ||
+                lo < image->lo || lo >= image->hi || s->st_name >= names->d_size || !texts[s->st_name])
                 continue;
-            const uint64_t lo = image->bias + s.st_value;
-            if (lo >= image->lo && lo < image->hi)
-                image->symbols[image->nsymbols++] =
-                    (struct peet__foreign_symbol){lo, lo + s.st_size, strdup(name), rank_of(&s, name)};
+            const char *const name = texts + s->st_name;
+            image->symbols[image->nsymbols++] =
+                (struct peet__foreign_symbol){lo, lo + s->st_size, name, rank_of(s, name)};
         }
     }
+    return whole;
+}
+
+static Elf *open_object(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+    if (elf && elf_cntl(elf, ELF_C_FDREAD) != 0) { /* not mapped, nor read as a whole */
+        elf_end(elf);
+        elf = NULL;
+    }
+    if (fd >= 0)
+        close(fd);
+    return elf;
+}
+
+/* The path of a library's detached debug information, by its build identity, as debuggers look for it: below PEET_DEBUG_DIR.
+ * Returns: 0, or -1 if the object has none */
+static int debug_path(Elf *elf, char *path, size_t size)
+{
+    const char *root = getenv("PEET_DEBUG_DIR");
+    const void *id;
+    const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
+    size_t used = (size_t)snprintf(path, size, "%s/.build-id/", root ? root : "/usr/lib/debug");
+    if (bytes < 2 || used + 2 * (size_t)bytes + sizeof "/.debug" > size)
+        return -1;
+    for (ssize_t k = 0; k < bytes; k++)
+        used += (size_t)snprintf(path + used, size - used, k == 1 ? "/%02x" : "%02x", ((const uint8_t *)id)[k]);
+    snprintf(path + used, size - used, ".debug");
+    return 0;
 }
 
 static void load_symbols(struct peet__foreign_image *image)
 {
-    int fd = open(image->path, O_RDONLY | O_CLOEXEC);
-    Elf *elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-    if (elf) {
-        read_symbols(image, elf);
-        elf_end(elf);
+    char path[PATH_MAX];
+    Elf *const elf = open_object(image->path);
+    if (elf && !read_symbols(image, elf) && debug_path(elf, path, sizeof path) == 0) {
+        Elf *const debug = open_object(path);
+        if (debug)
+            read_symbols(image, debug);
     }
-    if (fd >= 0)
-        close(fd);
     if (!image->symbols)
         image->symbols = calloc(1, sizeof *image->symbols);
     if (image->nsymbols)
