@@ -82,12 +82,14 @@ static int is_library(int fd, const Elf64_Ehdr *file)
         file->e_phentsize == sizeof(Elf64_Phdr);
 }
 
-/* A program that peetcc has not seen: it can be recorded whole if the runtime can be loaded before it. */
+/* A program that peetcc has not seen: it can be recorded whole if the runtime can be loaded before it.  Somebody must have
+ * asked for it: else it is likelier that the compiler was forgotten. */
 static int check_foreign(const char *path, const struct peet_config *config, int *out_foreign, struct peet_error *error)
 {
     Elf64_Ehdr file;
     struct stat status;
-    if (!out_foreign || (config->foreign != PEET_CONFIG_FOREIGN_RECORD && config->foreign != PEET_CONFIG_FOREIGN_AUTO))
+    if (!out_foreign || !config->foreign_chosen ||
+        (config->foreign != PEET_CONFIG_FOREIGN_RECORD && config->foreign != PEET_CONFIG_FOREIGN_AUTO))
         return peet_error_set(error, PEET_EINVALID,
             "%s was not built by peetcc: it carries no schema; compile and link it with peetcc or peetcc++%s", path,
             out_foreign ? ", or have it recorded as it is with --foreign=record" : "");

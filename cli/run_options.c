@@ -78,7 +78,7 @@ static const struct argp_option options[] = {
     {"stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2},
     {"ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2},
     {"foreign", KEY_FOREIGN, "record|ranges|off|auto", 0,
-        "Code that peetcc has not compiled: recorded, seen by the references of known functions (default), not seen, or recorded where that can be had, else by references",
+        "Code that peetcc has not compiled: recorded, seen by the references of known functions, not seen, or recorded where that can be had, else by references (auto, the default)",
         2},
     {"roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2},
     {"consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,

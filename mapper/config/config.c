@@ -35,6 +35,7 @@ int peet_config_init(struct peet_config *config, struct peet_error *error)
         .spin_quantum_cycles = 10000,
         .poll_cycles = 10000,
         .ranges = 1,
+        .foreign = PEET_CONFIG_FOREIGN_AUTO,
         .data_depth = 1,
         .explore_limit = 100000,
         .explore_steps = 100000};

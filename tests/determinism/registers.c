@@ -6,10 +6,11 @@
  * first run of twenty.sh they do so otherwise than in the others.  General registers are live as a whole where only a byte
  * was set; what recording has left in them must not count.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 static atomic_int looks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -107,7 +108,11 @@ static void *run(void *arg)
 int main(void)
 {
     pthread_t threads[4];
-    from_memory = getenv("NAME_1") != NULL;
+    int file = open("first_run", O_RDONLY);
+    char first;
+    if (file < 0 || read(file, &first, 1) != 1)
+        return 2;
+    from_memory = first == '1';
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, run, &sums[i]);
     for (int i = 0; i < 4; i++)

@@ -28,6 +28,7 @@ for run in $(seq 1 20); do
     [ $((run % 2)) = 0 ] && out=$work/o$run
     (
         cd "$deep" || exit 99
+        echo $((run == 1)) >first_run
         [ $run -gt 10 ] && ulimit -S -s $limit 2>/dev/null
         filler=$(head -c $((run * run * 50)) /dev/zero | tr '\0' x)
         env PEET_FSGSBASE=$how FILLER="$filler" "NAME_$run=$run" "$PEET" run --quiet --machine "$machine" --cores "$cores" --observe hash "${extra[@]}" \

@@ -22,7 +22,7 @@ int main(void)
 }
 C
 "$PEET_PLAIN_CC" -O1 -o "$work/plain" "$work/subject.c" && "$PEETCC" -O1 -o "$work/peet" "$work/subject.c" || fail "compilation"
-"$PEET" run --quiet --observe counts --observe "$PEET_TOOLS/tally.so" --observe "$PEET_TOOLS/streamdump.so" -d "$work/out" -- "$work/peet" >/dev/null ||
+"$PEET" run --quiet --foreign=ranges --observe counts --observe "$PEET_TOOLS/tally.so" --observe "$PEET_TOOLS/streamdump.so" -d "$work/out" -- "$work/peet" >/dev/null ||
     fail "peet run"
 valgrind --tool=lackey $VEX --trace-mem=yes --log-file="$work/trace" "$work/plain" >/dev/null
 $CALLGRIND --callgrind-out-file="$work/callgrind" "$work/plain" >/dev/null 2>&1

@@ -30,9 +30,9 @@ int main(void)
 END
 must "$peetcc" -O2 -g -pthread -o fight fight.c
 for preset in skylake zen4; do
-    run plain -n 4 --machine x86,preset=$preset -- ./fight
-    run perfect -n 4 --perfect counters --machine x86,preset=$preset -- ./fight
-    run flat -n 4 --machine x86,preset=$preset,memory=flat -- ./fight
+    run plain -n 4 --foreign=ranges --machine x86,preset=$preset -- ./fight
+    run perfect -n 4 --foreign=ranges --perfect counters --machine x86,preset=$preset -- ./fight
+    run flat -n 4 --foreign=ranges --machine x86,preset=$preset,memory=flat -- ./fight
     same plain.out perfect.out "the program's output"
     plain=$(of plain time.cycles) perfect=$(of perfect time.cycles) flat=$(of flat time.cycles)
     [ "$plain" -gt $((4 * flat)) ] || fail "$preset: false sharing costs nothing: $plain, $flat on flat memory"
