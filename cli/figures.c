@@ -208,13 +208,24 @@ static void place(char *out, size_t bytes, const char *file, double line)
     snprintf(out, bytes, "%s:%.0f", base ? base + 1 : file, line);
 }
 
+/* Is there a line in the list?  Without debug information there is none, and functions say as much. */
+static int has_lines(const json_t *list)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach((json_t *)list, i, one) if (number(one, "line") != 0) return 1;
+    return 0;
+}
+
 /* Functions and lines from a list of objects; a name that stands twice gets its file. */
 static void put_places(json_t *figures, const json_t *list, const char *name_key, int lines, const char *const *without)
 {
     const char *group = lines ? "line" : "function";
-    json_t *seen = json_object();
+    json_t *seen = lines && !has_lines(list) ? NULL : json_object();
     const json_t *one;
     size_t i;
+    if (!seen)
+        return;
     json_array_foreach((json_t *)list, i, one)
     {
         const char *name = text(one, name_key), *file = text(one, "file");
@@ -222,7 +233,7 @@ static void put_places(json_t *figures, const json_t *list, const char *name_key
         if (!json_is_object(one))
             continue;
         place(spot, sizeof(spot), file, number(one, "line"));
-        if (lines && !*file && number(one, "line") == 0)
+        if (lines && number(one, "line") == 0)
             snprintf(spot, sizeof(spot), "%s", *name ? name : "(no line)");
         if (!lines && json_object_get(seen, name) && *file) {
             if (asprintf(&item, "%s (%s)", name, spot) < 0)
