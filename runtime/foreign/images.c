@@ -24,12 +24,6 @@ enum { BEHIND_TEXT_BYTES = 32 }; /* that can be read, and are no code */
 
 struct peet__foreign_image *peet__foreign_images;
 
-struct peet__foreign_symbol {
-    uint64_t lo, hi;
-    const char *name;
-    int rank;
-};
-
 static struct peet__foreign_image *last;
 
 struct peet__foreign_image *peet__foreign_image_of(uint64_t pc)
@@ -160,25 +154,31 @@ static int read_functions(struct peet__foreign_image *image, uint64_t header, in
 
 /* ------------------------------------------------------------------------------------------------- names */
 
-static int by_symbol(const void *a, const void *b)
-{
-    const struct peet__foreign_symbol *x = a, *y = b;
-    return x->lo != y->lo    ? (x->lo < y->lo ? -1 : 1)
-        : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
-                             : strcmp(x->name, y->name);
-}
-
 /* Of several names of one place, the one that a person would say: global ones first, fewer underscores first; those that the C
  * library has for calls of its own (__GI_...) last. */
-static int rank_of(const Elf64_Sym *s, const char *name)
+static int rank_of(unsigned bind, const char *name)
 {
-    return (ELF64_ST_BIND(s->st_info) == STB_LOCAL         ? 100
-                   : ELF64_ST_BIND(s->st_info) == STB_WEAK ? 0
-                                                           : 10) +
+    return (bind == STB_LOCAL         ? 100
+                   : bind == STB_WEAK ? 0
+                                      : 10) +
         (int)strspn(name, "_") + (strncmp(name, "__GI_", 5) == 0 ? 50 : 0);
 }
 
-/* The names are those in the file, which stays open.  Returns: whether there is a table of all symbols */
+/* The function that begins there. */
+static struct peet__foreign_function *function_at(const struct peet__foreign_image *image, uint64_t pc)
+{
+    unsigned lo = 0, hi = image->nfunctions;
+    while (lo < hi) {
+        unsigned middle = lo + (hi - lo) / 2;
+        if (image->functions[middle].lo < pc)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < image->nfunctions && image->functions[lo].lo == pc ? &image->functions[lo] : NULL;
+}
+
+/* Functions get their names, which are those in the file: it stays open.  Returns: whether there is a table of all symbols */
 static int read_symbols(struct peet__foreign_image *image, Elf *elf)
 {
     int whole = 0;
@@ -193,10 +193,6 @@ static int read_symbols(struct peet__foreign_image *image, Elf *elf)
         const Elf64_Sym *const all = data ? data->d_buf : NULL;
         const char *const texts = names ? names->d_buf : NULL;
         const size_t n = all && texts && !texts[names->d_size - 1] ? data->d_size / sizeof *all : 0;
-        struct peet__foreign_symbol *more = realloc(image->symbols, (image->nsymbols + n + 1) * sizeof *more);
-        if (!more)
-            return whole;
-        image->symbols = more;
         for (size_t k = 0; k < n; k++) {
             const Elf64_Sym *const s = &all[k];
             const unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -204,9 +200,11 @@ static int read_symbols(struct peet__foreign_image *image, Elf *elf)
             if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || s->st_shndx == SHN_UNDEF ||
                 lo < image->lo || lo >= image->hi || s->st_name >= names->d_size || !texts[s->st_name])
                 continue;
+            struct peet__foreign_function *const f = function_at(image, lo);
             const char *const name = texts + s->st_name;
-            image->symbols[image->nsymbols++] =
-                (struct peet__foreign_symbol){lo, lo + s->st_size, name, rank_of(s, name)};
+            const int better = f && f->name ? rank_of(f->bind, f->name) - rank_of(ELF64_ST_BIND(s->st_info), name) : 1;
+            if (f && (better > 0 || (better == 0 && strcmp(name, f->name) < 0)))
+                f->name = name, f->bind = ELF64_ST_BIND(s->st_info);
         }
     }
     return whole;
@@ -250,33 +248,21 @@ static void load_symbols(struct peet__foreign_image *image)
         if (debug)
             read_symbols(image, debug);
     }
-    if (!image->symbols)
-        image->symbols = calloc(1, sizeof *image->symbols);
-    if (image->nsymbols)
-        qsort(image->symbols, image->nsymbols, sizeof *image->symbols, by_symbol);
+    image->has_names = 1;
 }
 
 struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
 {
     char text[256];
-    unsigned lo = 0, hi;
     if (f->pub || !(f->pub = calloc(1, sizeof *f->pub)))
         return f->pub;
     f->pub->image = image->name;
     f->pub->pc = f->lo;
     f->pub->bytes = (uint32_t)(f->hi - f->lo);
-    if (!image->symbols)
+    if (!image->has_names)
         load_symbols(image);
-    for (hi = image->nsymbols; lo < hi;) {
-        unsigned middle = lo + (hi - lo) / 2;
-        if (image->symbols[middle].lo < f->lo)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    if (image->symbols && lo < image->nsymbols && image->symbols[lo].lo == f->lo) {
-        f->pub->name = image->symbols[lo].name;
-    } else {
+    f->pub->name = f->name;
+    if (!f->name) {
         snprintf(text, sizeof text, "%s+0x%llx", image->name ? image->name : "",
             (unsigned long long)(f->lo - image->bias));
         f->pub->name = strdup(text);

@@ -26,6 +26,8 @@
 struct peet__foreign_function {
     uint64_t lo, hi;                   /* code; behind it padding, up to the next one */
     struct peet_foreign_function *pub; /* NULL: nobody has asked for its name */
+    const char *name;                  /* of its symbol; NULL: none, or nobody has asked for any */
+    unsigned bind;                     /* the symbol's: STB_GLOBAL, ... */
     uint8_t recorded;                  /* by peetcc, or otherwise not to be touched: not foreign */
     uint8_t wanted;                    /* code that is not foreign may call it */
     uint8_t called_entered;
@@ -47,8 +49,7 @@ struct peet__foreign_image {
     size_t cache_bytes;
     int is_late;                     /* it was loaded when the subject was running */
     uint8_t has_recorded, wants_all; /* functions that peetcc has compiled; all others may be called from outside */
-    struct peet__foreign_symbol *symbols;
-    unsigned nsymbols;
+    int has_names;
     /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
     const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
 };
