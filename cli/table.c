@@ -47,6 +47,27 @@ static void row_real(FILE *out, const char *label, double value, const char *mor
     row(out, label, text, more);
 }
 
+/* How much of it is libraries', if any is worth a word. */
+static void print_images(FILE *out, const json_t *stats)
+{
+    enum { IMAGES_SHOWN = 3 };
+    const json_t *list = json_object_get(json_object_get(stats, "hot"), "images"), *one;
+    double all = 0;
+    size_t i, shown = 0;
+    json_array_foreach((json_t *)list, i, one) all += peet_cli_number_of(json_object_get(one, "instructions"));
+    json_array_foreach((json_t *)list, i, one)
+    {
+        const char *image = json_string_value(json_object_get(one, "image"));
+        const double share = 100 * peet_cli_number_of(json_object_get(one, "instructions")) / all;
+        char name[64];
+        if (json_array_size(list) < 2 || shown == IMAGES_SHOWN || share < 0.05)
+            break;
+        peet_cli_text_clean(name, sizeof(name), image ? image : "", 16);
+        fprintf(out, "%s%s %.1f %%", shown++ ? ", " : "    in ", name, share);
+    }
+    fputs(shown ? "\n" : "", out);
+}
+
 static void print_totals(FILE *out, const json_t *stats, double seconds)
 {
     const json_t *totals = json_object_get(stats, "totals");
@@ -60,6 +81,7 @@ static void print_totals(FILE *out, const json_t *stats, double seconds)
     if (peet_cli_number_of(cycles) > 0)
         snprintf(more, sizeof(more), "  %.3f per cycle", instructions / peet_cli_number_of(cycles));
     row_count(out, "instructions", json_object_get(totals, "instructions"), more);
+    print_images(out, stats);
     row_count(out, "blocks", json_object_get(totals, "blocks"), "");
     row_count(out, "reads", json_object_get(totals, "reads"), "");
     row_count(out, "writes", json_object_get(totals, "writes"), "");

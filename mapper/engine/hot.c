@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions and source lines that executed most instructions, as a part of stats.json ("hot").  The mapper counts
+ * The functions, source lines and objects (images) that executed most instructions, as a part of stats.json ("hot").  The mapper counts
  * how often each block was executed in any case, so these lists cost nothing while the program runs.  Called by
  * mapstats.c.
  *
@@ -109,7 +109,74 @@ static json_t *list_json(const struct peet_map *map, int lines)
     return list;
 }
 
+/** Of one object of the program's: itself, a library.  What the program has from other compilers is foreign code, under its name
+ * without folders. */
+struct image {
+    const char *name; /* without folders */
+    uint64_t instructions;
+};
+
+static int by_share(const void *a, const void *b)
+{
+    const struct image *x = a, *y = b;
+
+    if (x->instructions != y->instructions)
+        return x->instructions > y->instructions ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/** The image of this name, which may be a new one.  NULL: no memory */
+static struct image *image_named(struct image **list, size_t *n, const char *name)
+{
+    struct image *more;
+
+    for (size_t i = 0; i < *n; i++)
+        if ((*list)[i].name == name || !strcmp((*list)[i].name, name))
+            return &(*list)[i];
+    more = realloc(*list, (*n + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    *list = more;
+    more[*n] = (struct image){name, 0};
+    return &more[(*n)++];
+}
+
+static json_t *images_json(const struct peet_map *map)
+{
+    struct image *all = NULL, *one = NULL;
+    const char *path = NULL, *slash;
+    size_t n = 0;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < map->nexecutions; i++) {
+        const struct peet_block *block = map->executions[i].block;
+
+        if (!map->executions[i].times)
+            continue;
+        if (!one || block->function->image != path) {
+            path = block->function->image;
+            slash = path ? strrchr(path, '/') : NULL;
+            one = image_named(&all, &n, slash ? slash + 1 : path ? path : "");
+        }
+        if (!one) {
+            json_decref(list);
+            list = NULL;
+            break;
+        }
+        one->instructions += block->ninsns * map->executions[i].times;
+    }
+    if (n)
+        qsort(all, n, sizeof *all, by_share);
+    for (size_t i = 0; list && i < n && i < HOT_LISTED; i++)
+        json_array_append_new(list,
+            json_pack("{s:o,s:o}", "image", peet_stats_text(all[i].name), "instructions",
+                peet_stats_u64(all[i].instructions)));
+    free(all);
+    return list;
+}
+
 json_t *peet__hot_json(const struct peet_map *map)
 {
-    return json_pack("{s:o,s:o}", "functions", list_json(map, 0), "lines", list_json(map, 1));
+    return json_pack("{s:o,s:o,s:o}", "functions", list_json(map, 0), "lines", list_json(map, 1), "images",
+        images_json(map));
 }

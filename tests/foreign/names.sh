@@ -25,6 +25,8 @@ calls() { jq -r --arg name "$1" '[.counts.functions[] | select(.name == $name an
 PEET_DEBUG_DIR=$PWD/debug must "$peet" run -q --observe counts -d named -- ./main
 equal "calls of a hidden function" "$(calls hidden_inside named)" 2
 equal "calls of an exported one" "$(calls exported named)" 1
+equal "instructions by object" "$(jq '[.hot.images[] | select(.image == "library.so" or .image == "main") | .instructions] | sort' named/stats.json)" \
+    "$(jq '[[.counts.functions[] | select(.image == "library.so")], [.counts.functions[] | select(.image | endswith("main"))] | map(.instructions) | add] | sort' named/stats.json)"
 # Without it, or with what is no such file, the place in the library is the name.
 echo 'nothing of the kind' >"debug/.build-id/${id:0:2}/${id:2}.debug"
 for folder in "$PWD/debug" /nonexistent; do
