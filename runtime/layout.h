@@ -39,6 +39,10 @@
 #define PEET__BRK_BASE 0x2f0000000000ul
 #define PEET__BRK_END 0x2f8000000000ul
 
+/* What libraries map by themselves, as the C library does with the files of a locale. */
+#define PEET__FOREIGN_MAPS_BASE 0x2f8000000000ul
+#define PEET__FOREIGN_MAPS_END 0x300000000000ul
+
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif

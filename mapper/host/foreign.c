@@ -46,12 +46,30 @@ int peet_host_foreign_load(const struct peet_config *config, struct peet_error *
     return peet_foreign_load(error);
 }
 
+static int no_order(const void *a, const void *b)
+{
+    (void)a;
+    (void)b;
+    return 0;
+}
+
+/* The program and the host share the C library, and with it what its functions find out once: qsort() asks how much memory there
+ * is when it sorts more than a kilobyte for the first time.  Whether a module has sorted before must not change what the program
+ * does, so the host always has. */
+static void ask_once(void)
+{
+    static char much[2048];
+
+    qsort(much, sizeof much, 1, no_order);
+}
+
 int peet_host_foreign_start(struct peet_program *program, struct peet_error *error)
 {
     int err;
 
     of = program;
     open_costs();
+    ask_once();
     err = peet_foreign_start(recorded, look, error);
     if (err)
         of = NULL;

@@ -68,13 +68,29 @@ static json_t *config_text(void)
     return result ? result : json_string("");
 }
 
+/* The date of a second since 1970, by the calendar's period of 400 years.  Not gmtime(): it reads the time zone's file once, which
+ * the program would do no more then, whose C library this is, too. */
+static void write_date(char *out, size_t bytes, uint64_t seconds)
+{
+    static const unsigned before[] = {0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 306, 337}; /* days, from March on */
+    const uint64_t days = seconds / 86400 + 719468 /* since March 1 of the year 0 */, of_day = seconds % 86400;
+    const unsigned of_era = (unsigned)(days % 146097);
+    const unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365; /* of the era */
+    const unsigned day = of_era - (365 * year + year / 4 - year / 100);
+    unsigned month = 11;
+
+    while (before[month] > day)
+        month--;
+    snprintf(out, bytes, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)(days / 146097 * 400) + year + (month > 9),
+        month < 10 ? month + 3 : month - 9, day - before[month] + 1, (unsigned)(of_day / 3600),
+        (unsigned)(of_day / 60 % 60), (unsigned)(of_day % 60));
+}
+
 static json_t *describe(const struct peet_config *config)
 {
-    char date[40];
-    const time_t now = time(NULL);
-    struct tm utc;
+    char date[80];
 
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    write_date(date, sizeof date, (uint64_t)time(NULL));
     return json_pack("{s:s,s:s,s:o,s:o,s:o}", "peet", PEET_VERSION, "date", date, "config", peet_config_json(config),
         "config_text", config_text(), "seed", peet_stats_u64(config->seed));
 }

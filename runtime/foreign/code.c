@@ -362,6 +362,8 @@ static void put_instruction(struct peet__foreign_code *c, const struct peet__for
         put_hook(c, STATE(PEET_FOREIGN_CPUID), 0);
         return;
     }
+    if (insn->z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+        put_hook(c, STATE(PEET_FOREIGN_SYSTEM), 0);
     peet__put_copy(c, insn);
     if (insn->z.mnemonic == ZYDIS_MNEMONIC_RDTSC)
         put_hook(c, CONTROL(PEET_CONTROL_CLOCK), PEET_HOOK_VECTORS | PEET_HOOK_RDTSC);

@@ -422,11 +422,21 @@ static int take_text(struct peet__foreign_image *image, uint64_t offset)
     return 0;
 }
 
+static int code_segments(const struct dl_phdr_info *info)
+{
+    int n = 0;
+    for (unsigned p = 0; p < info->dlpi_phnum; p++)
+        n += info->dlpi_phdr[p].p_type == PT_LOAD && info->dlpi_phdr[p].p_flags & PF_X;
+    return n;
+}
+
 int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int is_late, int (*recorded)(uint64_t),
     struct peet_error *error)
 {
-    struct peet__foreign_image *image = calloc(1, sizeof *image);
     uint64_t header = 0, offset = 0;
+    if (code_segments(info) != 1) /* none, or a late library that is not seen: half of it would be */
+        return 0;
+    struct peet__foreign_image *image = calloc(1, sizeof *image);
     if (!image)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     image->bias = info->dlpi_addr;
@@ -434,7 +444,7 @@ int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, i
     image->is_late = is_late;
     for (unsigned p = 0; p < info->dlpi_phnum; p++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[p];
-        if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && !image->lo) {
+        if (ph->p_type == PT_LOAD && ph->p_flags & PF_X) {
             image->lo = info->dlpi_addr + ph->p_vaddr;
             image->hi = image->lo + ph->p_memsz;
             offset = ph->p_offset;
@@ -521,8 +531,24 @@ static struct {
     const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
 } allocator;
 
+/* A linker that aligns code to more than a page leaves it in several segments; images have one. */
+static int find_scattered(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    if (holds(info, (uint64_t)find_scattered))
+        return -1;
+    if (code_segments(info) < 2)
+        return 0;
+    *(const char **)arg = *info->dlpi_name ? info->dlpi_name : "the program";
+    return 1;
+}
+
 int peet_foreign_load(struct peet_error *error)
 {
+    const char *scattered;
+    if (dl_iterate_phdr(find_scattered, &scattered) == 1)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has its code in several segments",
+            scattered);
     const int err = peet_rt_foreign_allocator(&allocator.path, &allocator.base, allocator.entries);
     return err
         ? peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from")

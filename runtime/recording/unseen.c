@@ -9,7 +9,8 @@
  *   2. Who goes to the subject's world sets the timer if it is due: the host that resumes a context, and the end of a
  *      visit.  There the handler sets it again.  While the host is at work it comes at most once.
  *   3. It restarts what it interrupts: the kernel does so with most calls, the handler with the others
- *      (peet__uc_restart()), and then does not set the timer, so that no time limit begins again for ever.  It does not
+ *      (peet__uc_restart()), and then does not set the timer, so that no time limit begins again for ever.  What lists a
+ *      folder goes on in the handler.  It does not
  *      come while host or subject wait for the world outside, nor while a call moves more bytes than go at once: one
  *      that has moved some would end with these.  Not helped are bare system call instructions that move so much, or
  *      whose number is not a constant before them.  A program that has a stack for signals of its own, a handler for
@@ -78,6 +79,16 @@ static void look_at_stay(uint64_t pc, uint64_t now)
     }
 }
 
+/* A folder is listed as far as there is room, or to its end, whether a sample was taken meanwhile or not: the kernel
+ * leaves off at a signal, with what it has. */
+static void list_on(ucontext_t *uc)
+{
+    long fd, more, room, n;
+    while (peet__uc_listing(uc, SYS_getdents64, &fd, &more, &room) &&
+        (n = peet__raw_syscall(SYS_getdents64, fd, more, room, 0, 0, 0)) > 0)
+        peet__uc_listed(uc, n);
+}
+
 static void on_sample(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
@@ -86,6 +97,8 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
         return;
     }
     int restarted = peet__uc_restart(uc);
+    if (!restarted)
+        list_on(uc);
     if (!on || !rt->simulated)
         return;
     nfired++;

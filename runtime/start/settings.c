@@ -97,11 +97,24 @@ void peet__die(int status, const char *format, ...)
     peet__real_exit(status);
 }
 
-void *peet__next(const char *name)
+static void *find_next(const char *name)
 {
     void *next = dlsym(RTLD_NEXT, name);
-    if (!next) /* a program that peetcc did not link may have the C library before this one */
-        next = peet__world_lookup(name);
+    return next
+        ? next
+        : peet__world_lookup(name); /* a program that peetcc did not link may have the C library before this one */
+}
+
+void *peet__next(const char *name)
+{
+    void *next;
+    if (peet__rt.in_subject) { /* what the dynamic linker allocates is not the program's */
+        struct peet__visit visit = peet__visit_begin();
+        next = find_next(name);
+        peet__visit_end(visit);
+    } else {
+        next = find_next(name);
+    }
     if (!next)
         peet__die(127, "the C library does not define %s", name);
     return next;

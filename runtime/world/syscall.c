@@ -9,6 +9,7 @@
 #include "world/world.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <poll.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -181,6 +183,16 @@ static long world(long number, const long *a)
             (struct timespec *)a[3]));
     case SYS_getrandom:
         return SIMULATED(getrandom)((void *)a[0], (size_t)a[1], (unsigned)a[2]);
+    case SYS_copy_file_range:
+        return SIMULATED(copy_file_range)((int)a[0], (off64_t *)a[1], (int)a[2], (off64_t *)a[3], (size_t)a[4],
+            (unsigned)a[5]);
+    case SYS_sendfile:
+        return SIMULATED(sendfile64)((int)a[0], (int)a[1], (off64_t *)a[2], (size_t)a[3]);
+    case SYS_splice:
+        return SIMULATED(splice)((int)a[0], (off64_t *)a[1], (int)a[2], (off64_t *)a[3], (size_t)a[4], (unsigned)a[5]);
+    case SYS_getdents64: /* a sample's signal would end it early */
+        peet__sample_pause();
+        return kernel(number, a);
     default:
         return kernel(number, a);
     }

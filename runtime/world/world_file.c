@@ -421,6 +421,20 @@ SIM(ssize_t, splice, int in, off64_t *in_at, int out, off64_t *out_at, size_t n,
     return moved;
 }
 
+SIM(ssize_t, copy_file_range, int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags)
+{
+    if (!SUBJECT)
+        return REAL(copy_file_range)(in, in_at, out, out_at, n, flags);
+    peet__world_cancellation_point();
+    peet__world_order();
+    peet__world_in_parts(n);
+    ssize_t moved = REAL(copy_file_range)(in, in_at, out, out_at, n, flags);
+    int saved_errno = errno;
+    peet__syscall_note(SYS_copy_file_range, moved > 0 ? (size_t)moved : 0);
+    errno = saved_errno;
+    return moved;
+}
+
 SIM(int, eventfd_read, int fd, eventfd_t *value)
 {
     if (!SUBJECT)

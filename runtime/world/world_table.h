@@ -38,7 +38,7 @@
     X(read) X(__read_chk) X(pread) X(pread64) X(__pread_chk) X(__pread64_chk) X(readv) X(preadv) X(preadv64) \
     X(write) X(pwrite) X(pwrite64) X(writev) X(pwritev) X(pwritev64) \
     X(open) X(open64) X(__open_2) X(__open64_2) X(openat) X(openat64) X(__openat_2) X(__openat64_2) X(creat) X(creat64) X(close) \
-    X(fsync) X(fdatasync) X(lseek) X(lseek64) X(sendfile) X(sendfile64) X(splice) X(eventfd_read) X(eventfd_write) \
+    X(fsync) X(fdatasync) X(lseek) X(lseek64) X(sendfile) X(sendfile64) X(splice) X(copy_file_range) X(eventfd_read) X(eventfd_write) \
     X(pipe) X(pipe2) X(socketpair) X(flock) X(lockf) X(lockf64) X(fcntl) X(fcntl64)
 
 /* world_socket.c */

@@ -46,6 +46,29 @@ static inline int peet__uc_restart(ucontext_t *uc)
     return 1;
 }
 
+/**
+ * uc_listing() - whether a signal has come at the end of getdents64(), which leaves off when one is pending
+ * out_fd, out_more, out_room: what a further call would be given.  Returns: whether; uc_listed() takes what that has said
+ */
+static inline int peet__uc_listing(const ucontext_t *uc, long number, long *out_fd, long *out_more, long *out_room)
+{
+    const greg_t *r = uc->uc_mcontext.gregs;
+    const uint8_t *after = (const uint8_t *)r[REG_RIP];
+    uint32_t made;
+    if (r[REG_RAX] <= 0 || r[REG_RAX] >= r[REG_RDX] || after[-2] != 0x0f || after[-1] != 0x05 || after[-7] != 0xb8)
+        return 0;
+    __builtin_memcpy(&made, after - 6, sizeof made);
+    *out_fd = (long)r[REG_RDI];
+    *out_more = (long)(r[REG_RSI] + r[REG_RAX]);
+    *out_room = (long)(r[REG_RDX] - r[REG_RAX]);
+    return made == (uint32_t)number;
+}
+
+static inline void peet__uc_listed(ucontext_t *uc, long bytes)
+{
+    uc->uc_mcontext.gregs[REG_RAX] += bytes;
+}
+
 /** uc_replace() - general registers, but the stack pointer, that hold the one value get the other */
 static inline void peet__uc_replace(ucontext_t *uc, uint64_t value, uint64_t other)
 {
