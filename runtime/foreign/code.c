@@ -25,6 +25,7 @@
 #include "foreign/translate.h"
 
 #include <peet/raw.h>
+#include <sys/syscall.h>
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
@@ -355,15 +356,24 @@ static void put_hook(struct peet__foreign_code *c, uint32_t slot, uint32_t word)
     PEET__PUT(c, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp), %rsp */
 }
 
-/* An instruction, and what it would tell of the host. */
-static void put_instruction(struct peet__foreign_code *c, const struct peet__foreign_insn *insn)
+/* mov $number, %eax; syscall */
+static int calls_system(const struct peet__foreign_insn *insn, const struct peet__foreign_insn *next, uint64_t number)
+{
+    return next && next->z.mnemonic == ZYDIS_MNEMONIC_SYSCALL && insn->z.opcode == 0xb8 &&
+        insn->z.raw.imm[0].value.u == number;
+}
+
+/* An instruction, and what it would tell of the host.  Between a system call and the number before it comes nothing, by which
+ * handlers know it (peet__uc_restart()).  @next: NULL: another part's */
+static void put_instruction(struct peet__foreign_code *c, const struct peet__foreign_insn *insn,
+    const struct peet__foreign_insn *next)
 {
     if (insn->z.mnemonic == ZYDIS_MNEMONIC_CPUID) {
         put_hook(c, STATE(PEET_FOREIGN_CPUID), 0);
         return;
     }
-    if (insn->z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
-        put_hook(c, STATE(PEET_FOREIGN_SYSTEM), 0);
+    if (calls_system(insn, next, SYS_mmap))
+        put_hook(c, STATE(PEET_FOREIGN_MAPS), 0);
     peet__put_copy(c, insn);
     if (insn->z.mnemonic == ZYDIS_MNEMONIC_RDTSC)
         put_hook(c, CONTROL(PEET_CONTROL_CLOCK), PEET_HOOK_VECTORS | PEET_HOOK_RDTSC);
@@ -614,7 +624,7 @@ void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan 
             p->offsets[k] = (uint16_t)(k ? c->at - begin : 0);
             put_slots(c, p, k);
             if (k + 1 < part->insn + part->ninsns || !last_is_control(part))
-                put_instruction(c, &p->code[k]);
+                put_instruction(c, &p->code[k], k + 1 < part->insn + part->ninsns ? &p->code[k + 1] : NULL);
         }
         if (m + 1 == p->nparts)
             put_slots(c, p, p->n);

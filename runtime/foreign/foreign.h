@@ -47,7 +47,7 @@
 #define PEET_FOREIGN_ON 136
 #define PEET_FOREIGN_YIELD 144
 #define PEET_FOREIGN_CPUID 152
-#define PEET_FOREIGN_SYSTEM 160
+#define PEET_FOREIGN_MAPS 160
 
 /* The words that begin records of foreign blocks: numbers at which no code of a program lies.  Their distance is that
  * of places in code that the decoder finds fast (schema/direct.h). */
@@ -72,7 +72,7 @@ struct peet_foreign_state {
     uint64_t on;            /* the subject's world: 1 */
     uint64_t yield;         /* the stub of a full ring (foreign code's own) */
     uint64_t cpuid;         /* the stub that stands for the instruction */
-    uint64_t system;        /* the stub before a system call */
+    uint64_t maps;          /* the stub before mmap() */
 };
 _Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO &&
         offsetof(struct peet_foreign_state, target) == PEET_FOREIGN_TARGET &&
@@ -86,7 +86,7 @@ _Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO &&
         offsetof(struct peet_foreign_state, on) == PEET_FOREIGN_ON &&
         offsetof(struct peet_foreign_state, yield) == PEET_FOREIGN_YIELD &&
         offsetof(struct peet_foreign_state, cpuid) == PEET_FOREIGN_CPUID &&
-        offsetof(struct peet_foreign_state, system) == PEET_FOREIGN_SYSTEM,
+        offsetof(struct peet_foreign_state, maps) == PEET_FOREIGN_MAPS,
     "code knows this");
 #define peet__foreign_state ((volatile struct peet_foreign_state *)PEET_FOREIGN_LOW)
 

@@ -20,7 +20,6 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <peet/error.h>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -33,8 +32,8 @@ void peet__foreign_dispatch(uint64_t *frame);
 void peet__stub_foreign_yield(uint64_t *frame);
 void peet__stub_foreign(void);
 void peet__stub_cpuid(void);
-void peet__stub_system(void);
-void peet__foreign_system(uint64_t *frame);
+void peet__stub_maps(void);
+void peet__foreign_maps(uint64_t *frame);
 extern const char peet__foreign_miss_jump[], peet__foreign_miss_return[], peet__foreign_native_return[];
 
 _Thread_local volatile uint64_t peet__foreign_world;
@@ -49,14 +48,14 @@ static struct {
     uint8_t *thunks, *at;
 } foreign;
 
-/* Before a system call of foreign code.  Where it maps memory without saying where, the kernel would look for a place among what the
+/* Before foreign code maps memory.  Where it does not say where, the kernel would look for a place among what the
  * host has mapped, so that addresses would depend on the modules of the run; this is a wish that nothing stands against. */
-void peet__foreign_system(uint64_t *frame)
+void peet__foreign_maps(uint64_t *frame)
 {
     static uint64_t at = PEET__FOREIGN_MAPS_BASE;
     enum { STEP = 1 << 16 };
     const uint64_t bytes = frame[RSI];
-    if (frame[RAX] != SYS_mmap || frame[RDI] || frame[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT) ||
+    if (frame[RDI] || frame[R10] & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT) ||
         bytes >= PEET__FOREIGN_MAPS_END - at - STEP)
         return;
     frame[RDI] = at;
@@ -80,7 +79,7 @@ PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, peet_foreign_improve
     peet__foreign_state->miss_return = (uint64_t)peet__foreign_miss_return;
     peet__foreign_state->yield = (uint64_t)peet__stub_foreign;
     peet__foreign_state->cpuid = (uint64_t)peet__stub_cpuid;
-    peet__foreign_state->system = (uint64_t)peet__stub_system;
+    peet__foreign_state->maps = (uint64_t)peet__stub_maps;
     peet__foreign_state->native_return = (uint64_t)peet__foreign_native_return;
     *out_world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base());
     return 0;

@@ -37,8 +37,10 @@ static inline void peet__uc_set_saved(ucontext_t *uc, const uint64_t saved[PEET_
 static inline int peet__uc_restart(ucontext_t *uc)
 {
     const uint8_t *after = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+    enum { CODE = 7, PAGE = 4096 }; /* bytes; what lies on the page before may be none */
     uint32_t number;
-    if (uc->uc_mcontext.gregs[REG_RAX] != -4 || after[-2] != 0x0f || after[-1] != 0x05 || after[-7] != 0xb8)
+    if (uc->uc_mcontext.gregs[REG_RAX] != -4 || (uintptr_t)after % PAGE < CODE || after[-2] != 0x0f ||
+        after[-1] != 0x05 || after[-7] != 0xb8)
         return 0;
     __builtin_memcpy(&number, after - 6, sizeof number);
     uc->uc_mcontext.gregs[REG_RAX] = number;
@@ -52,10 +54,12 @@ static inline int peet__uc_restart(ucontext_t *uc)
  */
 static inline int peet__uc_listing(const ucontext_t *uc, long number, long *out_fd, long *out_more, long *out_room)
 {
+    enum { CODE = 7, PAGE = 4096 }; /* bytes; what lies on the page before may be none */
     const greg_t *r = uc->uc_mcontext.gregs;
     const uint8_t *after = (const uint8_t *)r[REG_RIP];
     uint32_t made;
-    if (r[REG_RAX] <= 0 || r[REG_RAX] >= r[REG_RDX] || after[-2] != 0x0f || after[-1] != 0x05 || after[-7] != 0xb8)
+    if (r[REG_RAX] <= 0 || r[REG_RAX] >= r[REG_RDX] || (uintptr_t)after % PAGE < CODE || after[-2] != 0x0f ||
+        after[-1] != 0x05 || after[-7] != 0xb8)
         return 0;
     __builtin_memcpy(&made, after - 6, sizeof made);
     *out_fd = (long)r[REG_RDI];

@@ -187,7 +187,7 @@ peet__stub_none:
         STUB    peet__stub_foreign, peet__stub_foreign_yield, 0
         STUB    peet__stub_dispatch, peet__foreign_dispatch, 0
         STUB    peet__stub_cpuid, peet__foreign_cpuid, 0
-        STUB    peet__stub_system, peet__foreign_system, 0
+        STUB    peet__stub_maps, peet__foreign_maps, 0
         STUB    peet__stub_turn, peet__hook_turn, 1
         STUB    peet__stub_clock, peet__hook_clock, 1
         STUB    peet__stub_mark, peet__hook_mark, 1
