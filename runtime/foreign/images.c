@@ -251,6 +251,18 @@ static void load_symbols(struct peet__foreign_image *image)
     image->has_names = 1;
 }
 
+/* A row of the stubs by which an object calls others: behind one that pushes a number for the dynamic linker, or only jumps.  NULL:
+ * it is none */
+static const char *stubs(const struct peet__foreign_image *image, const struct peet__foreign_function *f)
+{
+    const uint8_t *const code = image->text + (f->lo - image->lo);
+    if (f->hi - f->lo < 16 || code[0] != 0xff)
+        return NULL;
+    return code[1] == 0x35                                      ? PEET_FOREIGN_STUBS
+        : code[1] == 0x25 && code[8] == 0xff && code[9] == 0x25 ? PEET_FOREIGN_SHORT_STUBS
+                                                                : NULL;
+}
+
 struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
 {
     char text[256];
@@ -261,8 +273,8 @@ struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *ima
     f->pub->bytes = (uint32_t)(f->hi - f->lo);
     if (!image->has_names)
         load_symbols(image);
-    f->pub->name = f->name;
-    if (!f->name) {
+    f->pub->name = f->name ? f->name : stubs(image, f);
+    if (!f->pub->name) {
         snprintf(text, sizeof text, "%s+0x%llx", image->name ? image->name : "",
             (unsigned long long)(f->lo - image->bias));
         f->pub->name = strdup(text);

@@ -9,6 +9,7 @@
 #include "program/parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void form_of(const struct peet_foreign_value *v, struct peet__form *out, uint8_t *out_op)
 {
@@ -51,6 +52,14 @@ static int fill_values(struct peet__function *f, uint32_t index, const struct pe
     return 0;
 }
 
+/* Does it begin a function, or one of the stubs by which an object calls others? */
+static int is_entered(const struct peet_foreign_block *from)
+{
+    const uint64_t behind = from->pc - from->function->pc;
+    return behind == 0 || (!strcmp(from->function->name, PEET_FOREIGN_STUBS) && behind % 16 == 0) ||
+        (!strcmp(from->function->name, PEET_FOREIGN_SHORT_STUBS) && behind % 8 == 0);
+}
+
 static void fill_block(struct peet__function *f, uint32_t index, const struct peet_foreign_block *from, uint32_t words)
 {
     struct peet_block *b = &f->blocks[index];
@@ -63,7 +72,7 @@ static void fill_block(struct peet__function *f, uint32_t index, const struct pe
     b->nrefs = from->nrefs;
     b->nvalues = from->nvalues;
     b->code_bytes = from->code_bytes;
-    b->flags = (index == 0 ? PEET_BLOCK_SYNC : 0) | (from->pc == from->function->pc ? PEET_BLOCK_ENTRY : 0);
+    b->flags = (index == 0 ? PEET_BLOCK_SYNC : 0) | (is_entered(from) ? PEET_BLOCK_ENTRY : 0);
     peet__summarise(b);
     c->recorded = c->sync = index == 0;
     c->past = index != 0;

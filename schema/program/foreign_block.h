@@ -19,6 +19,10 @@ struct peet_foreign_value {
     uint8_t fs;
 };
 
+/** Names of functions that are rows of stubs: of 16 bytes each, of 8. */
+#define PEET_FOREIGN_STUBS ".plt"
+#define PEET_FOREIGN_SHORT_STUBS ".plt.got"
+
 struct peet_foreign_function {
     const char *name, *image; /* live as long as the program */
     uint64_t pc;

@@ -177,6 +177,9 @@ static void read_peet(const char *path)
         const struct elf_symbol *s = elf_function_named(i->elf, name, &(unsigned){0});
         uint64_t at = by_address(base_name(image), name);
         at = at || !s ? at : s->value;
+        for (unsigned k = 0; !at && k < i->elf->nsections; k++) /* a row of stubs */
+            if (strcmp(i->elf->sections[k].name, name) == 0)
+                at = i->elf->sections[k].address;
         for (unsigned k = 0; !at && k < i->elf->nsymbols; k++)
             if (strcmp(i->elf->symbols[k].name, name) == 0)
                 at = i->elf->symbols[k].value;

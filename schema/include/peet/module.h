@@ -198,7 +198,7 @@ struct peet_function {
  * before a loop */
 static inline int peet_block_is_first(const struct peet_block *block)
 {
-    return block->ninsns != 0 && block->pc == (block - block->index)->pc;
+    return block->ninsns != 0 && block->pc == block->function->pc;
 }
 
 /** Does a block end in a call or a return?  What comes next may be another function's. */
