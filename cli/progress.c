@@ -77,6 +77,12 @@ void peet_cli_progress_show(struct peet_cli_progress *progress)
         peet_cli_short(cycles, (double)page[PEET_PROGRESS_CYCLES]),
         peet_cli_short(instructions, (double)page[PEET_PROGRESS_INSTRUCTIONS]),
         (unsigned long long)page[PEET_PROGRESS_CONTEXTS], page[PEET_PROGRESS_CONTEXTS] == 1 ? "" : "s", seconds);
+    /* What the subject is about to write it may still be making: from the first time that it has the line, nothing is shown. */
+    static int is_subjects;
+    const int was_subjects = is_subjects;
+    is_subjects = page[PEET_PROGRESS_LINE] == PEET_LINE_SUBJECT;
+    if (is_subjects && !was_subjects)
+        return;
     /* The subject may have begun a line: so many blanks go over its end to the next line, or fill an empty one, which
      * is then cleared. */
     if (__atomic_exchange_n(&page[PEET_PROGRESS_LINE], PEET_LINE_SHOWN, __ATOMIC_ACQ_REL) == PEET_LINE_SUBJECT)
