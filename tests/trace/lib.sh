@@ -10,9 +10,6 @@ stats = json.load(open(sys.argv[1]))
 for key in ("config", "trace", "replay", "files", "foreign"):
     stats.pop(key, None)
 stats["gaps"].pop("unseen") # null in a replay
-for structure in stats.get("dtrack", {}).get("structures", []): # samples, which depend on how far processors run ahead
-    for key in ("pattern", "regular_share", "stride_entropy_bits"):
-        structure.pop(key)
 print(json.dumps(stats, indent=1))
 END
 }
