@@ -221,11 +221,11 @@ static int has_lines(const json_t *list)
 static void put_places(json_t *figures, const json_t *list, const char *name_key, int lines, const char *const *without)
 {
     const char *group = lines ? "line" : "function";
-    json_t *seen = lines && !has_lines(list) ? NULL : json_object();
+    if (lines && !has_lines(list))
+        return;
+    json_t *seen = json_object();
     const json_t *one;
     size_t i;
-    if (!seen)
-        return;
     json_array_foreach((json_t *)list, i, one)
     {
         const char *name = text(one, name_key), *file = text(one, "file");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions, source lines and objects (images) that executed most instructions, as a part of stats.json ("hot").  The mapper counts
- * how often each block was executed in any case, so these lists cost nothing while the program runs.  Called by
- * mapstats.c.
+ * The functions, source lines and objects (images) that executed most instructions, as a part of stats.json ("hot").
+ * The mapper counts how often each block was executed in any case, so these lists cost nothing while the program runs.
+ * Called by mapstats.c.
  *
  * Each execution of an instruction counts once; the repetitions of string instructions, which the totals count, are not
  * here.

@@ -46,7 +46,8 @@ void peet__foreign_image_remove(struct peet__foreign_image *image)
     last = NULL;
 }
 
-struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc)
+/* How many functions begin at pc or before. */
+static unsigned functions_up_to(const struct peet__foreign_image *image, uint64_t pc)
 {
     unsigned lo = 0, hi = image->nfunctions;
     while (lo < hi) {
@@ -56,6 +57,12 @@ struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_im
         else
             hi = middle;
     }
+    return lo;
+}
+
+struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc)
+{
+    const unsigned lo = functions_up_to(image, pc);
     if (!lo || image->functions[lo - 1].recorded)
         return NULL;
     /* Behind its end lies filling, or code that no frame describes, which peetcc may have compiled. */
@@ -167,15 +174,8 @@ static int rank_of(unsigned bind, const char *name)
 /* The function that begins there. */
 static struct peet__foreign_function *function_at(const struct peet__foreign_image *image, uint64_t pc)
 {
-    unsigned lo = 0, hi = image->nfunctions;
-    while (lo < hi) {
-        unsigned middle = lo + (hi - lo) / 2;
-        if (image->functions[middle].lo < pc)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo < image->nfunctions && image->functions[lo].lo == pc ? &image->functions[lo] : NULL;
+    const unsigned n = functions_up_to(image, pc);
+    return n && image->functions[n - 1].lo == pc ? &image->functions[n - 1] : NULL;
 }
 
 /* Functions get their names, which are those in the file: it stays open.  Returns: whether there is a table of all symbols */

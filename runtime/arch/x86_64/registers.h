@@ -29,20 +29,26 @@ static inline void peet__uc_set_saved(ucontext_t *uc, const uint64_t saved[PEET_
         uc->uc_mcontext.gregs[registers[i]] = (greg_t)saved[i];
 }
 
+/* Does the code stand behind "mov $number, %eax; syscall", as the C library has it?  What lies on the page before may be none. */
+static inline int peet__uc_called(const ucontext_t *uc, uint32_t *out_number)
+{
+    enum { CODE = 7, PAGE = 4096 }; /* bytes */
+    const uint8_t *after = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+    if ((uintptr_t)after % PAGE < CODE || after[-2] != 0x0f || after[-1] != 0x05 || after[-7] != 0xb8)
+        return 0;
+    __builtin_memcpy(out_number, after - 6, sizeof *out_number);
+    return 1;
+}
+
 /**
  * uc_restart() - a signal has ended a system call with EINTR: let it begin again, as if nothing had come
- * Only where its number stands before it: "mov $number, %eax; syscall", as the C library has it.  Returns: whether
- * there was one
+ * Only where its number stands before it.  Returns: whether there was one
  */
 static inline int peet__uc_restart(ucontext_t *uc)
 {
-    const uint8_t *after = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
-    enum { CODE = 7, PAGE = 4096 }; /* bytes; what lies on the page before may be none */
     uint32_t number;
-    if (uc->uc_mcontext.gregs[REG_RAX] != -4 || (uintptr_t)after % PAGE < CODE || after[-2] != 0x0f ||
-        after[-1] != 0x05 || after[-7] != 0xb8)
+    if (uc->uc_mcontext.gregs[REG_RAX] != -4 || !peet__uc_called(uc, &number))
         return 0;
-    __builtin_memcpy(&number, after - 6, sizeof number);
     uc->uc_mcontext.gregs[REG_RAX] = number;
     uc->uc_mcontext.gregs[REG_RIP] -= 2;
     return 1;
@@ -54,18 +60,14 @@ static inline int peet__uc_restart(ucontext_t *uc)
  */
 static inline int peet__uc_listing(const ucontext_t *uc, long number, long *out_fd, long *out_more, long *out_room)
 {
-    enum { CODE = 7, PAGE = 4096 }; /* bytes; what lies on the page before may be none */
     const greg_t *r = uc->uc_mcontext.gregs;
-    const uint8_t *after = (const uint8_t *)r[REG_RIP];
     uint32_t made;
-    if (r[REG_RAX] <= 0 || r[REG_RAX] >= r[REG_RDX] || (uintptr_t)after % PAGE < CODE || after[-2] != 0x0f ||
-        after[-1] != 0x05 || after[-7] != 0xb8)
+    if (r[REG_RAX] <= 0 || r[REG_RAX] >= r[REG_RDX] || !peet__uc_called(uc, &made) || made != (uint32_t)number)
         return 0;
-    __builtin_memcpy(&made, after - 6, sizeof made);
     *out_fd = (long)r[REG_RDI];
     *out_more = (long)(r[REG_RSI] + r[REG_RAX]);
     *out_room = (long)(r[REG_RDX] - r[REG_RAX]);
-    return made == (uint32_t)number;
+    return 1;
 }
 
 static inline void peet__uc_listed(ucontext_t *uc, long bytes)
