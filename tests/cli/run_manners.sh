@@ -173,17 +173,25 @@ fi
 # On a terminal: the program's own lines begin where a line begins, and the progress line says how long it takes if that can be known.
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     cat >tells.c <<'END'
+#include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
-#include <sys/syscall.h>
+#include <stdlib.h>
 #include <unistd.h>
-static long now(void) { struct timespec t; syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); return t.tv_sec * 1000 + t.tv_nsec / 1000000; }
+/* Of the computer, in seconds: the simulated clock says nothing of when progress is shown. */
+static double now(void)
+{
+    char text[64] = "";
+    const int fd = open("/proc/uptime", O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || close(fd) != 0)
+        exit(1);
+    return atof(text);
+}
 int main(void)
 {
     static volatile long n;
     for (int k = 0; k < 4; k++) {
-        for (long begin = now(); now() < begin + 600;)
-            for (long i = 0; i < 1000; i++)
+        for (double begin = now(); now() < begin + 0.9;)
+            for (long i = 0; i < 100000; i++)
                 n++;
         fprintf(stderr, k % 2 ? "half %d;" : "line %d\n", k);
     }
@@ -203,11 +211,11 @@ END
     script -qec "stty cols 80; '$peet' run -d tty.out -- ./tells" second.tty >/dev/null </dev/null
     tr '\r' '\n' <first.tty | grep -a -q 'to go' && fail "a first run says how long it takes"
     tr '\r' '\n' <second.tty | grep -a -q 'peet: [0-9]* %, about [0-9]* s to go; ' || fail "a second run does not say how long it takes"
-    for expected in tty.out "$(sed -n 's/^  "instructions": \([0-9]*\),*$/\1/p' tty.out/stats.json | sed -n 1p)" 1T; do
+    for expected in tty.out "$(sed -n 's/^  "instructions": \([0-9]*\),*$/\1/p' tty.out/stats.json | sed -n 1p)" 900T; do
         rm -rf fresh.out
         script -qec "stty cols 80; '$peet' run --expect $expected -d fresh.out -- ./tells" third.tty >/dev/null </dev/null
         tr '\r' '\n' <third.tty | grep -a -q 'peet: [0-9]* %, about [0-9]* s to go; ' && shown=1 || shown=0
-        [ $shown = "$([ "$expected" = 1T ] && echo 0 || echo 1)" ] || fail "--expect $expected: $(tr '\r' '\n' <third.tty | tail -2)"
+        [ $shown = "$([ "$expected" = 900T ] && echo 0 || echo 1)" ] || fail "--expect $expected: $(tr '\r' '\n' <third.tty | tail -2)"
     done
 fi
 for wrong in 0 12x nowhere -3 99999999999999999999; do
