@@ -13,13 +13,13 @@
 void peet_cli_complain(const char *format, ...)
 {
     va_list args;
+    char *text = NULL;
     va_start(args, format);
-    flockfile(stderr);
-    fputs("peet: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    funlockfile(stderr);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
     va_end(args);
+    fprintf(stderr, "peet: %s\n", text ? text : format); /* at once: the subject may be writing to the same place */
+    free(text);
 }
 
 int peet_cli_fail(const struct peet_error *error)
