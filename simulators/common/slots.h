@@ -66,10 +66,35 @@ static inline uint32_t peet_sim_slots_busy(const struct peet_sim_slots *s, uint6
     return taken > given ? taken - given : 0;
 }
 
-/** peet_sim_slots_full() - is none free at a time? */
-static inline int peet_sim_slots_full(const struct peet_sim_slots *s, uint64_t now)
+/** The first time from `now` on at which a place is free by the lists; that there is none before is remembered. */
+static inline uint64_t peet__sim_slots_free(struct peet_sim_slots *s, uint64_t now)
 {
-    return (now >= s->full_from && now < s->full_to) || peet_sim_slots_busy(s, now) >= s->n;
+    uint64_t start = now >= s->full_from && now < s->full_to ? s->full_to : now;
+    uint32_t taken = peet__sim_slots_until(s->from, s->nfrom, start);
+    uint32_t given = peet__sim_slots_until(s->to, s->nto, start);
+
+    while (taken >= given + s->n && given < s->nto) {
+        start = s->to[given];
+        while (given < s->nto && s->to[given] <= start)
+            given++;
+        while (taken < s->nfrom && s->from[taken] <= start)
+            taken++;
+    }
+    if (now < start) {
+        int joined = now <= s->full_to && start >= s->full_from;
+
+        s->full_from = joined && s->full_from < now ? s->full_from : now;
+        s->full_to = joined && s->full_to > start ? s->full_to : start;
+    }
+    return start;
+}
+
+/** peet_sim_slots_full() - is none free at a time? */
+static inline int peet_sim_slots_full(struct peet_sim_slots *s, uint64_t now)
+{
+    if (now >= s->full_from && now < s->full_to)
+        return 1;
+    return peet_sim_slots_busy(s, now) >= s->n && (peet__sim_slots_free(s, now), 1);
 }
 
 /** Places that were given back by now are forgotten; if there are none, some that are waited for: those who come wait
@@ -101,29 +126,11 @@ static inline void peet__sim_slots_forget(struct peet_sim_slots *s, uint64_t now
  */
 static inline void peet_sim_slots_take(struct peet_sim_slots *s, uint64_t now, uint64_t *out_start)
 {
-    uint64_t start, begin;
-    uint32_t taken, given;
+    uint64_t start;
 
     if (s->nfrom == s->kept)
         peet__sim_slots_forget(s, now);
-    begin = start = now > s->full_until ? now : s->full_until;
-    if (start >= s->full_from && start < s->full_to)
-        start = s->full_to;
-    taken = peet__sim_slots_until(s->from, s->nfrom, start);
-    given = peet__sim_slots_until(s->to, s->nto, start);
-    while (taken >= given + s->n && given < s->nto) {
-        start = s->to[given];
-        while (given < s->nto && s->to[given] <= start)
-            given++;
-        while (taken < s->nfrom && s->from[taken] <= start)
-            taken++;
-    }
-    if (begin < start) {
-        int joined = begin <= s->full_to && start >= s->full_from;
-
-        s->full_from = joined && s->full_from < begin ? s->full_from : begin;
-        s->full_to = joined && s->full_to > start ? s->full_to : start;
-    }
+    start = peet__sim_slots_free(s, now > s->full_until ? now : s->full_until);
     s->requests++;
     s->waited_cycles += start - now;
     if (s->nfrom < s->kept)
