@@ -2,6 +2,8 @@
 /* See explanation.h. */
 #include "explanation.h"
 
+#include "names.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +25,12 @@ static long long number_of(const json_t *object, const char *key)
 void peet_cli_explanation_place(FILE *out, const json_t *one)
 {
     const char *file = text_of(one, "file"), *slash = strrchr(file, '/');
+    char name[1000];
 
     if (json_object_get(one, "line"))
         fprintf(out, "%s:%lld", slash ? slash + 1 : file, number_of(one, "line"));
     else
-        fprintf(out, "%s", text_of(one, "function"));
+        fprintf(out, "%s", peet_cli_name(text_of(one, "function"), name, sizeof(name)));
 }
 
 void peet_cli_explanation_who(FILE *out, const json_t *one)

@@ -2,6 +2,7 @@
 /* Results in the formats of other tools; see export.h. */
 #include "export.h"
 
+#include "debuginfo/data.h"
 #include "figures.h"
 #include "report_table.h"
 #include "timeline.h"
@@ -42,9 +43,13 @@ int peet_cli_whole_close(FILE *out, const char *path, int ok, struct peet_error 
     return ok ? peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(why ? why : EIO)) : PEET_EIO;
 }
 
-/* A name in a line of text: control characters, and those that the format gives a meaning, become '?'. */
-static void put_name(FILE *out, const char *name, const char *special)
+enum { NAME = 4096 };
+
+/* A C++ name in a line of text: control characters, and those that the format gives a meaning, become '?'. */
+static void put_name(FILE *out, const char *symbol, const char *special)
 {
+    char whole[NAME];
+    const char *name = peet_demangle(symbol, whole, sizeof(whole));
     if (!*name)
         fputs("???", out);
     for (; *name; name++)

@@ -4,6 +4,7 @@
 
 #include "export.h"
 #include "figures.h"
+#include "names.h"
 #include "page.h"
 #include "report.h"
 #include "report_stacks.h"
@@ -232,6 +233,10 @@ int peet_cli_html(json_t *const *stats, json_t *const *figures, const char *cons
         json_array_append_new(json_object_get(data, "runs"), run_of(stats[i], figures[i], folders[i]));
     if (n > 1)
         json_object_set_new(data, "compare", peet_cli_side_by_side(figures, folders, n, TOP));
+    json_t *shared = data;
+    data = json_deep_copy(shared); /* the results keep their names */
+    json_decref(shared);
+    peet_cli_name_all(data);
     FILE *out = peet_cli_whole_open(path, error);
     if (!out) {
         json_decref(data);

@@ -2,6 +2,7 @@
 /* Where the cycles went: accounts of runs, their tables and their data as text; see report_stacks.h. */
 #include "report_stacks.h"
 
+#include "names.h"
 #include "number.h"
 #include "report_table.h"
 
@@ -55,7 +56,9 @@ static int functions(struct peet_cli_account *a, const json_t *list, int top)
     json_array_foreach((json_t *)list, i, one)
     {
         int at = (int)i < top ? (int)i : top;
-        snprintf(a->functions[at].name, PEET_CLI_STACK_NAME, "%s", (int)i < top ? text(one, "name") : "the rest");
+        char name[1000];
+        snprintf(a->functions[at].name, PEET_CLI_STACK_NAME, "%s",
+            (int)i < top ? peet_cli_name(text(one, "name"), name, sizeof(name)) : "the rest");
         add(a, &a->functions[at], one);
     }
     a->nfunctions = (int)n < top ? (int)n : top + (n > (size_t)top);

@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <peet/error.h>
 
-enum { PEET_CLI_CATEGORIES = 32, PEET_CLI_STACK_NAME = 40 };
+enum { PEET_CLI_CATEGORIES = 32, PEET_CLI_STACK_NAME = 80 };
 
 /** Cycles by category, in the order of peet_cli_account.categories. */
 struct peet_cli_stack {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of C++ functions, as people read them in tables and pictures.  Results have the names of the symbols. */
+#ifndef PEET_CLI_NAMES_H
+#define PEET_CLI_NAMES_H
+
+#include <stddef.h>
+#include <jansson.h>
+
+/**
+ * peet_cli_name() - what a symbol is called in C++, short: without the type of the result, "std::" for its inline
+ * namespaces, long template arguments as "...", as in "std::map<...>::operator[](std::basic_string<char, ...>&&)"
+ * @symbol: returned itself if it is no C++ name, or if its name does not fit
+ * @buffer: room for the result
+ */
+const char *peet_cli_name(const char *symbol, char *buffer, size_t room);
+
+/** peet_cli_name_all() - the same for all texts below a JSON value that are symbols, in place */
+void peet_cli_name_all(json_t *value);
+
+#endif
