@@ -130,6 +130,17 @@ static uint64_t expected_instructions(const json_t *earlier, const struct peet_c
     return same ? peet_cli_instructions_of(earlier) : 0;
 }
 
+/* As many as the machine will have: cores, and threads of them if it has a parameter of that name. */
+static uint64_t processors_of(const struct peet_config *config)
+{
+    const struct peet_config_module *machine = &config->machine;
+    uint64_t each = 0;
+    for (size_t i = 0; i < machine->nparams; i++)
+        if (strcmp(machine->params[i].name, "threads") == 0)
+            each = strtoull(machine->params[i].text, NULL, 0);
+    return config->cores * (each ? each : 1);
+}
+
 static int run_in_folder(const struct peet_cli_run_options *options, const char *program, int is_foreign,
     struct peet_cli_folder *folder, struct peet_error *error)
 {
@@ -142,6 +153,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .output = folder->path,
         .lib_dir = lib_dir,
         .stack_bytes = options->config.stack_bytes,
+        .processors = processors_of(&options->config),
         .expected_instructions = options->expected_instructions
             ? options->expected_instructions
             : expected_instructions(folder->earlier, &options->config),

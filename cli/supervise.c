@@ -189,6 +189,8 @@ static int make_environment(struct session *s)
     if (!err)
         err = add_env(s, "PEET_STACK=%llu", (unsigned long long)subject->stack_bytes);
     if (!err)
+        err = add_env(s, "PEET_PROCESSORS=%llu", (unsigned long long)subject->processors);
+    if (!err)
         err = add_env(s, "PEET_QUIET=%d", subject->quiet != 0);
     if (!err)
         err = add_env(s, PEET_SPILL_SETTING "=%d", s->spill_fd);

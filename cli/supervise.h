@@ -17,6 +17,7 @@ struct peet_cli_subject {
     const char *output;      /* absolute */
     const char *lib_dir;     /* <prefix>/lib */
     uint64_t stack_bytes;    /* of the main thread */
+    uint64_t processors;     /* that constructors of libraries are told of, before there is a machine */
     int quiet;               /* the host says nothing but what is wrong */
     int pin_variants;        /* the C library's choice of memcpy() and its like does not go by this processor */
     int libraries_low;       /* they lie below the program, so that views of memory have room above both */

@@ -104,8 +104,34 @@ struct peet__rt {
     volatile int sample_due;        /* the next context that is resumed sets the timer (unseen.c) */
     volatile unsigned long resumes; /* how often a context was resumed */
     struct peet_host_hooks hooks;
+    /* Constructors of shared objects have made threads that wait to begin; NULL: none.  @begins: the main context is about to
+     * begin; else a constructor is about to wait. */
+    void (*early_threads)(int begins);
+    int begun; /* it is known whether this is a simulated run */
 };
 extern struct peet__rt peet__rt;
+
+/** begin_now() - what this library's constructor does, which comes after those of libraries that know nothing of it: what
+ * they ask for before tells of the machine. */
+void peet__begin_now(void);
+
+static inline void peet__begin_early(void)
+{
+    if (__builtin_expect(!peet__rt.begun, 0))
+        peet__begin_now();
+}
+
+/** The other parts of the runtime, after that. */
+void peet__world_begin(void);
+void peet__fd_begin(void);
+void peet__sigmask_begin(void);
+
+/** The caller is about to wait: if that is before the program begins, it may be for threads that wait to begin. */
+static inline void peet__early_waits(void)
+{
+    if (__builtin_expect(peet__rt.early_threads != NULL, 0))
+        peet__rt.early_threads(0);
+}
 
 /* ------------------------------------------------------------------------------- foreign/world.c */
 

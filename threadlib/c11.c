@@ -34,16 +34,17 @@ _Static_assert(sizeof(once_flag) == sizeof(pthread_once_t) && sizeof(tss_t) == s
 /* The POSIX front ends have work to do. */
 static int ours(void)
 {
-    return peet__real_on() || peet__simulating();
+    return peet__real_on() || peet__simulating() || peet__constructing();
 }
 
 /* ---------------------------------------------------------------------------------------------- threads */
 
 PUBLIC int thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 {
+    peet__begin_early();
     if (peet__real_on())
         return result_of(pthread_create(thread, NULL, (void *(*)(void *))(void *)fn, arg));
-    if (!peet__simulating())
+    if (!peet__simulating() && !peet__constructing())
         return PEET__REAL(thrd_create)(thread, fn, arg);
     struct peet__thread_wish wish;
     peet__thread_wish_init(&wish);

@@ -14,6 +14,12 @@
 #define MASK_BYTES sizeof(((struct peet__thread *)0)->affinity)
 #define MASK_PROCESSORS (8 * MASK_BYTES)
 
+/* Constructors of libraries see the machine that is to come. */
+static int machine_known(void)
+{
+    return peet__simulating() || peet__constructing();
+}
+
 unsigned peet__processors(void)
 {
     unsigned n = peet_rt_processors();
@@ -67,7 +73,7 @@ int peet__affinity_set(struct peet__thread *thread, size_t bytes, const cpu_set_
 
 PUBLIC int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
 {
-    if (!peet__simulating())
+    if (!machine_known())
         return PEET__REAL(pthread_setaffinity_np)(thread, bytes, set);
     struct peet__thread *t = peet__thread_of(thread);
     return t ? peet__affinity_set(t, bytes, set) : ESRCH;
@@ -75,7 +81,7 @@ PUBLIC int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_
 
 PUBLIC int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set)
 {
-    if (!peet__simulating())
+    if (!machine_known())
         return PEET__REAL(pthread_getaffinity_np)(thread, bytes, set);
     const struct peet__thread *t = peet__thread_of(thread);
     return t ? peet__affinity_get(t, bytes, set) : ESRCH;
@@ -89,7 +95,7 @@ static int known_pid(pid_t pid)
 
 PUBLIC int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
-    if (!peet__simulating() || !known_pid(pid))
+    if (!machine_known() || !known_pid(pid))
         return PEET__REAL(sched_setaffinity)(pid, bytes, set);
     int err = peet__affinity_set(peet__thread_self(), bytes, set);
     if (err)
@@ -99,7 +105,8 @@ PUBLIC int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 
 PUBLIC int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
-    if (!peet__simulating() || !known_pid(pid))
+    peet__begin_early();
+    if (!machine_known() || !known_pid(pid))
         return PEET__REAL(sched_getaffinity)(pid, bytes, set);
     int err = peet__affinity_get(peet__thread_self(), bytes, set);
     if (err)
@@ -111,29 +118,32 @@ PUBLIC int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 
 PUBLIC long sysconf(int name)
 {
-    if (peet__simulating() && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF))
+    peet__begin_early();
+    if (machine_known() && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF))
         return (long)peet__processors();
     return PEET__REAL(sysconf)(name);
 }
 
 PUBLIC int get_nprocs(void)
 {
-    return peet__simulating() ? (int)peet__processors() : PEET__REAL(get_nprocs)();
+    peet__begin_early();
+    return machine_known() ? (int)peet__processors() : PEET__REAL(get_nprocs)();
 }
 
 PUBLIC int get_nprocs_conf(void)
 {
-    return peet__simulating() ? (int)peet__processors() : PEET__REAL(get_nprocs_conf)();
+    peet__begin_early();
+    return machine_known() ? (int)peet__processors() : PEET__REAL(get_nprocs_conf)();
 }
 
 PUBLIC int sched_getcpu(void)
 {
-    return peet__simulating() ? (int)peet_rt_cpu() : PEET__REAL(sched_getcpu)();
+    return machine_known() ? (int)peet_rt_cpu() : PEET__REAL(sched_getcpu)();
 }
 
 PUBLIC int getcpu(unsigned *out_cpu, unsigned *out_node)
 {
-    if (!peet__simulating())
+    if (!machine_known())
         return PEET__REAL(getcpu)(out_cpu, out_node);
     if (out_cpu)
         *out_cpu = peet_rt_cpu();
@@ -146,6 +156,7 @@ PUBLIC int getcpu(unsigned *out_cpu, unsigned *out_node)
 
 PUBLIC int sched_yield(void)
 {
+    peet__early_waits();
     if (!peet__simulating())
         return PEET__REAL(sched_yield)();
     peet_rt_event(PEET_ABSTRACT_YIELD, 0, NULL);

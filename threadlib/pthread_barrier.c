@@ -46,6 +46,7 @@ static int peet__real_barrier(pthread_barrier_t *barrier)
 
 PUBLIC int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
+    peet__early_waits();
     if (!peet__simulating())
         return peet__real_on() ? peet__real_barrier(barrier) : PEET__REAL(pthread_barrier_wait)(barrier);
     if (peet__others() && peet__barrier_shared(barrier) && count_of(barrier) > 1 && peet__world_alone())

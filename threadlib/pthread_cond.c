@@ -127,6 +127,7 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
 
 PUBLIC int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
+    peet__early_waits();
     if (!peet__simulating())
         return PEET__REAL_WATCHED ? PEET__REAL_WAITS(PEET__REAL(pthread_cond_wait)(cond, mutex), cond, mutex)
                                   : PEET__REAL(pthread_cond_wait)(cond, mutex);
@@ -135,6 +136,7 @@ PUBLIC int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 
 PUBLIC int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
+    peet__early_waits();
     if (!peet__simulating())
         return PEET__REAL_WATCHED
             ? PEET__REAL_WAITS(PEET__REAL(pthread_cond_timedwait)(cond, mutex, until), cond, mutex)
@@ -147,6 +149,7 @@ PUBLIC int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
 PUBLIC int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
     const struct timespec *until)
 {
+    peet__early_waits();
     if (!peet__simulating())
         return PEET__REAL_WATCHED
             ? PEET__REAL_WAITS(PEET__REAL(pthread_cond_clockwait)(cond, mutex, clock, until), cond, mutex)

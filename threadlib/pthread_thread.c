@@ -229,16 +229,26 @@ int peet__thread_create(const struct peet__thread_wish *wish)
         peet_rt_thread_free(tp);
         return EAGAIN;
     }
-    pthread_t before = wish->out_thread ? *wish->out_thread : 0;
+    if (!peet__constructing())
+        return peet__thread_announce(t, wish->out_thread);
     if (wish->out_thread)
         *wish->out_thread = tp;
+    peet__early_add(t);
+    return 0;
+}
+
+int peet__thread_announce(struct peet__thread *t, pthread_t *out_thread)
+{
+    pthread_t before = out_thread ? *out_thread : 0;
+    if (out_thread)
+        *out_thread = t->tp;
     int gone = 0;
     t->gone = &gone;
-    uint64_t args[] = {(uint64_t)run, tp, wish->stack_address, wish->stack_bytes, t->detached, 0};
+    uint64_t args[] = {(uint64_t)run, t->tp, t->stack_address, t->stack_bytes, t->detached, 0};
     uint64_t number = peet_rt_event(PEET_ABSTRACT_THREAD_CREATE, 6, args);
     if (number & PEET_FAILED) {
-        if (wish->out_thread)
-            *wish->out_thread = before;
+        if (out_thread)
+            *out_thread = before;
         forget(t);
         return (int)(number & ~PEET_FAILED);
     }
@@ -414,9 +424,26 @@ static int join_timed(pthread_t thread, void **out_result, clockid_t clock, cons
     return PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
 }
 
+/* The thread, if a constructor made it and it is the C library's now, perhaps because this one waits for it. */
+static struct peet__thread *early_one(pthread_t thread)
+{
+    peet__early_waits();
+    return peet__early_real(thread);
+}
+
+static int join_early(struct peet__thread *t, int (*join)(pthread_t, void **, clockid_t, const struct timespec *),
+    void **out_result, clockid_t clock, const struct timespec *until)
+{
+    const int err = join(t->real, out_result, clock, until);
+    if (!err)
+        forget(t);
+    return err;
+}
+
 PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    if (!peet__simulating())
+    peet__begin_early();
+    if (!peet__simulating() && !peet__constructing())
         return peet__real_on() ? real_create(thread, attr, fn, arg) : PEET__REAL(pthread_create)(thread, attr, fn, arg);
     uint64_t affinity[16];
     sigset_t mask;
@@ -482,6 +509,9 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
 
 PUBLIC int pthread_join(pthread_t thread, void **out_result)
 {
+    struct peet__thread *early = early_one(thread);
+    if (early)
+        return join_early(early, join_plain, out_result, 0, NULL);
     if (!peet__simulating())
         return peet__real_on() ? real_join(thread, join_plain, out_result, 0, NULL)
                                : PEET__REAL(pthread_join)(thread, out_result);
@@ -490,6 +520,9 @@ PUBLIC int pthread_join(pthread_t thread, void **out_result)
 
 PUBLIC int pthread_tryjoin_np(pthread_t thread, void **out_result)
 {
+    struct peet__thread *early = early_one(thread);
+    if (early)
+        return join_early(early, join_try, out_result, 0, NULL);
     if (!peet__simulating())
         return peet__real_on() ? real_join(thread, join_try, out_result, 0, NULL)
                                : PEET__REAL(pthread_tryjoin_np)(thread, out_result);
@@ -499,6 +532,9 @@ PUBLIC int pthread_tryjoin_np(pthread_t thread, void **out_result)
 
 PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
 {
+    struct peet__thread *early = early_one(thread);
+    if (early)
+        return join_early(early, join_clock, out_result, clock, until);
     if (!peet__simulating())
         return peet__real_on() ? real_join(thread, join_clock, out_result, clock, until)
                                : PEET__REAL(pthread_clockjoin_np)(thread, out_result, clock, until);
@@ -509,6 +545,9 @@ PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t c
 
 PUBLIC int pthread_timedjoin_np(pthread_t thread, void **out_result, const struct timespec *until)
 {
+    struct peet__thread *early = early_one(thread);
+    if (early)
+        return join_early(early, join_timed, out_result, 0, until);
     if (!peet__simulating())
         return peet__real_on() ? real_join(thread, join_timed, out_result, 0, until)
                                : PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
@@ -517,6 +556,13 @@ PUBLIC int pthread_timedjoin_np(pthread_t thread, void **out_result, const struc
 
 PUBLIC int pthread_detach(pthread_t thread)
 {
+    struct peet__thread *early = peet__early_real(thread);
+    if (early)
+        return PEET__REAL(pthread_detach)(early->real);
+    if (peet__constructing() && (early = peet__thread_of(thread)) && early->is_thread) {
+        early->detached = 1;
+        return 0;
+    }
     if (!peet__simulating()) {
         if (peet__real_on() && *real_number_place(thread))
             peet_rt_real_event(PEET_ABSTRACT_THREAD_DETACH, 1, (const uint64_t[]){*real_number_place(thread)});

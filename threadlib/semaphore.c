@@ -77,7 +77,7 @@ PUBLIC int sem_init(sem_t *sem, int shared, unsigned value)
         tell(sem, value);
     else if (err == 0 && PEET__REAL_WATCHED)
         PEET__REAL_MADE(sem, PEET_SYNC_SEMAPHORE, value);
-    else if (err == 0 && peet__rt.capturing && peet__is_subject() && nearly < EARLY_MAX)
+    else if (err == 0 && peet__constructing() && nearly < EARLY_MAX)
         early[nearly++] = sem;
     return err;
 }
@@ -122,6 +122,7 @@ static int wait_until(sem_t *sem, uint64_t deadline)
 
 PUBLIC int sem_wait(sem_t *sem)
 {
+    peet__early_waits();
     if (!simulating())
         return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_wait)(sem)) : PEET__REAL(sem_wait)(sem);
     return wait_until(sem, PEET_NEVER);
@@ -129,6 +130,7 @@ PUBLIC int sem_wait(sem_t *sem)
 
 PUBLIC int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
+    peet__early_waits();
     if (!simulating())
         return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_clockwait)(sem, clock, until))
                                   : PEET__REAL(sem_clockwait)(sem, clock, until);
@@ -139,6 +141,7 @@ PUBLIC int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *unt
 
 PUBLIC int sem_timedwait(sem_t *sem, const struct timespec *until)
 {
+    peet__early_waits();
     if (!simulating())
         return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_timedwait)(sem, until))
                                   : PEET__REAL(sem_timedwait)(sem, until);

@@ -71,7 +71,9 @@ struct peet__thread {
     sigset_t mask;
     int has_mask;
     struct peet__thread *next_in_bucket;
-    int *gone; /* its creator's: set if it is forgotten before the creator goes on */
+    struct peet__thread *next_early; /* of those that wait for the program to begin */
+    pthread_t real;                  /* it is the C library's: early.c; 0: it is not */
+    int *gone;                       /* its creator's: set if it is forgotten before the creator goes on */
     uint8_t listed;
 };
 
@@ -79,6 +81,12 @@ struct peet__thread {
 static inline int peet__simulating(void)
 {
     return __builtin_expect(peet__rt.simulated, 0) && peet__is_subject();
+}
+
+/** Whether constructors of shared objects run, before there is a machine: threads that they make begin later. */
+static inline int peet__constructing(void)
+{
+    return __builtin_expect(peet__rt.capturing, 0) && peet__is_subject();
 }
 
 /** Whether the caller came into a child of fork() from the simulation: its descriptor, values of keys and cleanup handlers
@@ -122,6 +130,13 @@ struct peet__thread_wish {
 
 /** peet__thread_create() - a thread of the subject.  Returns: 0 or an errno value */
 int peet__thread_create(const struct peet__thread_wish *wish);
+/** peet__thread_announce() - the mapper is told of it, so that it begins.  @out_thread: to be as it was before if that
+ * fails, or NULL.  Returns: 0 or an errno value, and then the thread is gone */
+int peet__thread_announce(struct peet__thread *t, pthread_t *out_thread);
+/** It begins with the program. */
+void peet__early_add(struct peet__thread *t);
+/** The thread, if it was made like that and is the C library's; else NULL. */
+struct peet__thread *peet__early_real(pthread_t thread);
 /** The wish of a thread without attributes, as the calling thread's children have it. */
 void peet__thread_wish_init(struct peet__thread_wish *out_wish);
 

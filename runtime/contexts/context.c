@@ -103,7 +103,7 @@ int peet__ctx_make(const struct peet_ctx_options *options, struct peet_ctx **out
         __libc_free(ctx);
         return err;
     }
-    ctx->mask = peet__rt.current->mask;
+    ctx->mask = peet__rt.current ? peet__rt.current->mask : 0; /* none: for a constructor of a library */
     ctx->next = peet__ctx_list;
     if (ctx->next)
         ctx->next->previous = ctx;

@@ -7,6 +7,8 @@
  */
 #include "internal.h"
 
+#include <stdlib.h>
+
 /* The C library's word for other libraries: with it, the C++ library leaves out locks.  Absent before glibc 2.32. */
 extern char __libc_single_threaded __attribute__((weak));
 
@@ -96,9 +98,16 @@ PUBLIC uint64_t peet_rt_thread_pointer(void)
     return peet__fs_meant();
 }
 
+/* Before there is a machine, its processors are what `peet run` says. */
+static unsigned processors_to_come(void)
+{
+    const char *setting = peet_rt_setting("PEET_PROCESSORS");
+    return setting ? (unsigned)strtoul(setting, NULL, 10) : 1;
+}
+
 PUBLIC unsigned peet_rt_processors(void)
 {
-    return peet__rt.simulated ? processors : 1;
+    return peet__rt.simulated ? processors : peet__rt.capturing ? processors_to_come() : 1;
 }
 
 PUBLIC unsigned peet_rt_cpu(void)

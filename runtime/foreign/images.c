@@ -371,7 +371,17 @@ static void find_aims(struct peet__foreign_image *image)
 
 static int is_text(const struct peet__foreign_image *image, const uint8_t *text)
 {
-    return memcmp(text, (const void *)image->lo, image->hi - image->lo) == 0;
+    int same = 1;
+    for (unsigned k = 0; k < image->npieces && same; k++) {
+        const struct peet__foreign_piece *const p = &image->pieces[k];
+        same = memcmp(text + (p->lo - image->lo), (const void *)p->lo, p->hi - p->lo) == 0;
+    }
+    return same;
+}
+
+int peet__foreign_is_loaded(const struct peet__foreign_image *image)
+{
+    return is_text(image, image->text);
 }
 
 /* Another image of the same file, as the allocator's is of the C library, has the same text.  What the runtime has changed in the
@@ -410,11 +420,17 @@ static uint8_t *map_text(const struct peet__foreign_image *image, uint64_t offse
 
 static uint8_t *copy_text(const struct peet__foreign_image *image)
 {
+    enum { NOTHING = 0x06 }; /* push %es, which there is not: no instruction, and no filling */
     const uint64_t bytes = image->hi - image->lo;
     uint8_t *text = malloc(bytes + BEHIND_TEXT_BYTES);
-    if (text) {
-        memcpy(text, (const void *)image->lo, bytes);
-        memset(text + bytes, 0xcc, BEHIND_TEXT_BYTES);
+    if (!text)
+        return NULL;
+    memset(text + bytes, 0xcc, BEHIND_TEXT_BYTES);
+    for (unsigned k = 0; k < image->npieces; k++) {
+        const struct peet__foreign_piece *const p = &image->pieces[k];
+        if (k)
+            memset(text + (p[-1].hi - image->lo), NOTHING, p->lo - p[-1].hi);
+        memcpy(text + (p->lo - image->lo), (const void *)p->lo, p->hi - p->lo);
     }
     return text;
 }
@@ -424,7 +440,7 @@ static int take_text(struct peet__foreign_image *image, uint64_t offset)
 {
     if (!image->is_late && share_text(image))
         return 0;
-    image->text = image->is_late ? NULL : map_text(image, offset);
+    image->text = image->is_late || image->npieces > 1 ? NULL : map_text(image, offset);
     if (!image->text)
         image->text = copy_text(image);
     image->aims = calloc((image->hi - image->lo) / 8 + 2, 1);
@@ -434,20 +450,10 @@ static int take_text(struct peet__foreign_image *image, uint64_t offset)
     return 0;
 }
 
-static int code_segments(const struct dl_phdr_info *info)
-{
-    int n = 0;
-    for (unsigned p = 0; p < info->dlpi_phnum; p++)
-        n += info->dlpi_phdr[p].p_type == PT_LOAD && info->dlpi_phdr[p].p_flags & PF_X;
-    return n;
-}
-
 int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, int is_late, int (*recorded)(uint64_t),
     struct peet_error *error)
 {
     uint64_t header = 0, offset = 0;
-    if (code_segments(info) != 1) /* none, or a late library that is not seen: half of it would be */
-        return 0;
     struct peet__foreign_image *image = calloc(1, sizeof *image);
     if (!image)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -457,9 +463,13 @@ int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, i
     for (unsigned p = 0; p < info->dlpi_phnum; p++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[p];
         if (ph->p_type == PT_LOAD && ph->p_flags & PF_X) {
-            image->lo = info->dlpi_addr + ph->p_vaddr;
-            image->hi = image->lo + ph->p_memsz;
-            offset = ph->p_offset;
+            const uint64_t lo = info->dlpi_addr + ph->p_vaddr;
+            offset = image->npieces ? offset : ph->p_offset;
+            image->lo = image->npieces ? image->lo : lo;
+            image->hi = lo + ph->p_memsz; /* they are in order */
+            if (image->npieces < PEET_FOREIGN_PIECES)
+                image->pieces[image->npieces] = (struct peet__foreign_piece){lo, image->hi};
+            image->npieces++;
         } else if (ph->p_type == PT_GNU_RELRO) { /* whole pages of it are protected */
             image->fixed_lo = info->dlpi_addr + ph->p_vaddr;
             image->fixed_hi = (image->fixed_lo + ph->p_memsz) & ~(uint64_t)4095;
@@ -467,7 +477,7 @@ int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, i
             header = info->dlpi_addr + ph->p_vaddr;
         }
     }
-    if (!image->lo || !header) {
+    if (!image->npieces || image->npieces > PEET_FOREIGN_PIECES || !header) {
         free(image);
         return 0;
     }
@@ -543,24 +553,8 @@ static struct {
     const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
 } allocator;
 
-/* A linker that aligns code to more than a page leaves it in several segments; images have one. */
-static int find_scattered(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    if (holds(info, (uint64_t)find_scattered))
-        return -1;
-    if (code_segments(info) < 2)
-        return 0;
-    *(const char **)arg = *info->dlpi_name ? info->dlpi_name : "the program";
-    return 1;
-}
-
 int peet_foreign_load(struct peet_error *error)
 {
-    const char *scattered;
-    if (dl_iterate_phdr(find_scattered, &scattered) == 1)
-        return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has its code in several segments",
-            scattered);
     const int err = peet_rt_foreign_allocator(&allocator.path, &allocator.base, allocator.entries);
     return err
         ? peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from")

@@ -54,7 +54,7 @@ static struct peet__foreign_image *back_again(const struct dl_phdr_info *info)
 {
     for (struct peet__foreign_image **at = &known.gone, *i; (i = *at) != NULL; at = &i->next)
         if (i->bias == info->dlpi_addr && i->lo == text_of(info) && strcmp(i->path, info->dlpi_name) == 0 &&
-            memcmp(i->text, (const void *)i->lo, i->hi - i->lo) == 0) {
+            peet__foreign_is_loaded(i)) {
             *at = i->next;
             i->next = peet__foreign_images;
             return peet__foreign_images = i;

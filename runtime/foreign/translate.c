@@ -418,10 +418,12 @@ static int is_foreign(uint64_t pc)
 /* Its text may be changed from now on, and nothing is yet. */
 static int allow(struct peet__foreign_image *i)
 {
-    const uint64_t lo = i->lo & -4096ull, hi = (i->hi + 4095) & -4096ull;
-    if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC) != 0 || !peet__foreign_room(i, 64))
-        return PEET_EUNSUPPORTED;
-    return 0;
+    for (unsigned k = 0; k < i->npieces; k++) {
+        const uint64_t lo = i->pieces[k].lo & -4096ull, hi = (i->pieces[k].hi + 4095) & -4096ull;
+        if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+            return PEET_EUNSUPPORTED;
+    }
+    return peet__foreign_room(i, 64) ? 0 : PEET_EUNSUPPORTED;
 }
 
 int peet__foreign_open(struct peet__foreign_image *i)

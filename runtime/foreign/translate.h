@@ -35,13 +35,20 @@ struct peet__foreign_function {
 };
 
 /** A loaded object with foreign code. */
+/** A linker that aligns code to more than a page leaves it in several segments. */
+enum { PEET_FOREIGN_PIECES = 4 };
+
 struct peet__foreign_image {
     struct peet__foreign_image *next;
-    const char *path, *name;         /* name: behind the last slash */
-    uint64_t bias, lo, hi;           /* of its executable segment */
+    const char *path, *name; /* name: behind the last slash */
+    uint64_t bias, lo, hi;   /* of its executable segments */
+    struct peet__foreign_piece {
+        uint64_t lo, hi;
+    } pieces[PEET_FOREIGN_PIECES]; /* each of them; between them there may be no memory */
+    unsigned npieces;
     int (*is_recorded)(uint64_t pc); /* by peetcc, or otherwise not to be touched */
     uint64_t fixed_lo, fixed_hi;     /* data that nothing writes any more: what the dynamic linker has relocated */
-    const uint8_t *text;             /* as it was: text[pc - lo] */
+    const uint8_t *text;             /* as it was: text[pc - lo]; between pieces: what is no instruction */
     uint8_t *aims;                   /* a bit for each byte of text that some jump or call may go to from far away */
     struct peet__foreign_function *functions; /* by address */
     unsigned nfunctions;
@@ -70,6 +77,8 @@ int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, i
     int (*recorded)(uint64_t pc), struct peet_error *error);
 /** Is it nobody's but the runtime's? */
 int peet__foreign_is_own(const char *path);
+/** Is what is loaded the image's text? */
+int peet__foreign_is_loaded(const struct peet__foreign_image *image);
 /** The image is in the list no more. */
 void peet__foreign_image_remove(struct peet__foreign_image *image);
 /** What is told of a function; its name is looked up when it is wanted.  NULL: out of memory */

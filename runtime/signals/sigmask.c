@@ -220,7 +220,7 @@ typedef void jump_fn(struct __jmp_buf_tag *, int) __attribute__((noreturn));
 JUMPS(JUMP)
 
 /* A handler that jumps is no place for looking them up. */
-__attribute__((constructor(103))) static void find_jumps(void)
+void peet__sigmask_begin(void)
 {
 #define FIND(name) real_##name = (jump_fn *)peet__next(#name);
     JUMPS(FIND)

@@ -33,12 +33,8 @@ static struct {
     void (*init)(void), (*fini)(void), (*rtld_fini)(void);
 } start;
 
-__attribute__((constructor(101))) static void begin(int argc, char **argv, char **envp)
+static void begin_simulated(int argc, char **argv, char **envp)
 {
-    if (!getenv("PEET_CONFIG")) {
-        peet__real_begin();
-        return;
-    }
     struct peet__rt *rt = &peet__rt;
     rt->errno_place = &errno;
     rt->thread = rt->fs = peet__fs_base();
@@ -63,6 +59,65 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
     peet__allocator_part();
     peet__capture_begin();
     rt->in_subject = 1;
+}
+
+static int is_simulated(char **envp)
+{
+    int is = 0;
+    for (; envp && *envp && !is; envp++)
+        is = strncmp(*envp, "PEET_CONFIG=", sizeof "PEET_CONFIG=" - 1) == 0;
+    return is;
+}
+
+static void begin_all(int argc, char **argv, char **envp)
+{
+    peet__rt.begun = 1;
+    if (is_simulated(envp))
+        begin_simulated(argc, argv, envp);
+    else
+        peet__real_begin();
+    peet__world_begin();
+    peet__fd_begin();
+    peet__sigmask_begin();
+}
+
+__attribute__((constructor(101))) static void begin(int argc, char **argv, char **envp)
+{
+    if (!peet__rt.begun)
+        begin_all(argc, argv, envp);
+}
+
+/* The environment lies behind the arguments, a NULL between, and their number before them. */
+void peet__begin_now(void)
+{
+    char **const argv_end = environ ? environ - 1 : NULL;
+    uint64_t argc = 0;
+    if (!is_simulated(environ)) /* there is time */
+        return;
+    while ((uint64_t)argv_end[-1 - (int64_t)argc] != argc)
+        argc++;
+    begin_all((int)argc, argv_end - argc, environ);
+}
+
+typedef char *getenv_fn(const char *);
+
+/* The environment of a simulated process is not the program's before it begins. */
+PUBLIC char *getenv(const char *name)
+{
+    static getenv_fn *real;
+    peet__begin_early();
+    if (!real)
+        real = (getenv_fn *)peet__next("getenv");
+    return real(name);
+}
+
+PUBLIC char *secure_getenv(const char *name)
+{
+    static getenv_fn *real;
+    peet__begin_early();
+    if (!real)
+        real = (getenv_fn *)peet__next("secure_getenv");
+    return real(name);
 }
 
 /* ------------------------------------------------------------------------------------------------ the host */
@@ -143,6 +198,8 @@ static void run_subject(uint64_t a, uint64_t b)
     peet__exit_note_host_objects();
     peet__exit_prepare_subject();
     set_stack_end((void *)(PEET__MAIN_STACK_TOP - 64));
+    if (peet__rt.early_threads)
+        peet__rt.early_threads(1);
     peet__exit_wrap_rtld_fini(start.rtld_fini, &rtld_fini);
     start.real(start.main, arguments.argc, arguments.argv, start.init, start.fini, rtld_fini,
         (void *)(PEET__MAIN_STACK_TOP - 64));

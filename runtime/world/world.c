@@ -73,8 +73,7 @@ void *peet__world_bind(unsigned which)
     return which & 1 ? peet__world_real[k] : peet__world_to[k];
 }
 
-/* After start.c's first constructor, which finds out whether this is a simulated run. */
-__attribute__((constructor(102))) static void begin(void)
+void peet__world_begin(void)
 {
     simulating = peet__rt.capturing;
     noting = peet__real_on();

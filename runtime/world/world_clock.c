@@ -291,8 +291,10 @@ SIM(int, getrusage, __rusage_who_t who, struct rusage *out)
 
 int peet__world_sleep_until(uint64_t cycles)
 {
-    if (before_time())
+    if (before_time()) {
+        peet__early_waits();
         return 0;
+    }
     return (int)peet_rt_event(PEET_ABSTRACT_SLEEP, 1, &cycles);
 }
 

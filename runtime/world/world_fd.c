@@ -31,7 +31,7 @@ static void has_forked(void)
     forked = 1;
 }
 
-__attribute__((constructor(103))) static void begin(void)
+void peet__fd_begin(void)
 {
     if (!peet__rt.capturing)
         return;
