@@ -223,7 +223,7 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
         return peet_error_set(error, PEET_EINVALID, "%s: offers no moves(), so it cannot be explored", module->name);
     c->views = (struct peet_views){PEET_CONSISTENCY_ABI, sizeof c->views, map->ncores, (uint32_t)(exploring != 0),
         view_read, view_perform, view_commit, view_refresh, c, view_depends, (uint32_t)(sync_only != 0)};
-    err = peet__map_module_new(map, module, values, map->nobservers + 1, 0, &c->instance, error);
+    err = peet__map_module_new(map, module, values, 0, 0, &c->instance, error);
     if (err)
         return err;
     c->self = c->instance->self;

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 static struct peet_map_module *of(const struct peet_env *env)
 {
@@ -218,14 +220,19 @@ static const struct peet_function *function_of_pc(const struct peet_env *env, ui
     return map->ops->function_of_pc ? map->ops->function_of_pc(map->source, runtime_pc) : NULL;
 }
 
-/** Seeds of different modules have nothing in common. */
 static uint64_t mix(uint64_t x)
 {
     return peet__splitmix64(&x);
 }
 
+/** Seeds of different modules have nothing in common, and do not depend on who else is there. */
+static uint64_t seed_of(const struct peet_map *map, const struct peet_module *module, int is_machine)
+{
+    return mix(map->config.seed + mix(is_machine ? 0 : XXH64(module->name, strlen(module->name), 0)));
+}
+
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
-    unsigned index, unsigned follower, struct peet_map_module **out_module, struct peet_error *error)
+    int is_machine, unsigned follower, struct peet_map_module **out_module, struct peet_error *error)
 {
     struct peet_map_module *m = calloc(1, sizeof *m);
 
@@ -244,7 +251,7 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
         .struct_size = sizeof m->env,
         .cores = map->config.cores,
         .hw_contexts = map->ncores,
-        .seed = mix(map->config.seed + mix(index)),
+        .seed = seed_of(map, module, is_machine),
         .output_dir = map->config.output_dir ? map->config.output_dir : ".",
         .fail = fail,
         .not_ready_until = not_ready_until,

@@ -127,7 +127,7 @@ int peet_map_set_machine(struct peet_map *map, const struct peet_module *module,
     struct peet_error *error)
 {
     unsigned n = map->config.cores;
-    int err = peet__map_module_new(map, module, values, 0, 0, &map->machine, error);
+    int err = peet__map_module_new(map, module, values, 1, 0, &map->machine, error);
 
     if (err)
         return err;
@@ -158,8 +158,8 @@ static void add_block_observer(struct peet_map *map, struct peet_map_module *m)
     map->nblock_observers++;
 }
 
-/** Somebody who looks on; @index and @follower as for peet__map_module_new(). */
-static int add(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
+/** Somebody who looks on; @follower as for peet__map_module_new(). */
+static int add(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
     unsigned follower, struct peet_error *error)
 {
     size_t n = map->nobservers + 1;
@@ -173,7 +173,7 @@ static int add(struct peet_map *map, const struct peet_module *module, const uni
         map->block_observers = some;
     if (!all || !some)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", module->name);
-    err = peet__map_module_new(map, module, values, index, follower, &map->observers[map->nobservers], error);
+    err = peet__map_module_new(map, module, values, follower != 0, follower, &map->observers[map->nobservers], error);
     if (err)
         return err;
     if (module->needs & PEET_NEEDS_BLOCKS)
@@ -185,7 +185,7 @@ static int add(struct peet_map *map, const struct peet_module *module, const uni
 int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
     struct peet_error *error)
 {
-    return add(map, module, values, map->nobservers + 1, 0, error);
+    return add(map, module, values, 0, error);
 }
 
 void peet_map_set_picker(struct peet_map *map, unsigned observer)
@@ -214,8 +214,7 @@ int peet_map_add_follower(struct peet_map *map, const struct peet_module *module
         return peet_error_set(error, PEET_EINVALID,
             "follower %u, %s: it keeps account of contexts in its own time, which followers have not; give it as the machine",
             number, module->name);
-    /* the machine's seed: a follower is what that machine would have been */
-    err = add(map, module, values, 0, number, error);
+    err = add(map, module, values, number, error);
     if (err)
         return err;
     m = map->observers[map->nobservers - 1];

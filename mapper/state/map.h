@@ -513,9 +513,10 @@ void peet__map_module_finish(struct peet_map_module *m);
 int peet__map_module_json(struct peet_map *map, struct peet_map_module *m, json_t *root);
 
 /* ---- deliver.c */
-/** @index: of its seed; @follower: its number, from 1, if it is one */
+/** @is_machine: it is the machine, or follows it, and is what that machine would have been; @follower: its number, from 1, if
+ * it follows */
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
-    unsigned index, unsigned follower, struct peet_map_module **out_module, struct peet_error *error);
+    int is_machine, unsigned follower, struct peet_map_module **out_module, struct peet_error *error);
 void peet__map_module_free(struct peet_map_module *module);
 /** When the run ends for a module: for a follower, when it has also done what it was given. */
 uint64_t peet__map_end_of(const struct peet_map *map, const struct peet_map_module *m);

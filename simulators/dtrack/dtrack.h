@@ -169,7 +169,7 @@ struct dtrack {
     uint32_t found_size;    /* of the latest */
     uint64_t known_address; /* the latest that was reported, and its structure */
     uint32_t known_epoch, known_data;
-    uint64_t random;
+    uint64_t seed;
     uint32_t nlevels, line_bytes, line_shift; /* line_bytes 0: the machine has no caches */
     struct peet_memory_level levels[DTRACK_LEVELS];
     uint8_t split[DTRACK_LEVELS]; /* a cache for data alone: instructions have theirs */

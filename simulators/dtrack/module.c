@@ -65,7 +65,7 @@ static void *create(const struct peet_env *env, const union peet_value *values)
     self->regular_bits = values[REGULAR].f64;
     self->lines = values[LINES].u64;
     self->epoch = self->fixed_epoch = 1;
-    self->random = env->seed | 1;
+    self->seed = env->seed;
     read_levels(self);
     if (self->line_bytes & (self->line_bytes - 1)) {
         env->fail(env, "the machine's lines of %u bytes are no power of two", self->line_bytes);

@@ -2,8 +2,8 @@
 /*
  * Access patterns.  For each reference (or group of them that move together) and structure: the distribution of strides
  * between one execution and the next.  Not all executions are looked at: the first ones of a block, then a few in a row
- * after pauses of pseudo-random length, each standing for those that were left out; turns of loops are counted by
- * arithmetic.  A reference is regular if the entropy of its strides is low; a structure's pattern is what most of
+ * after pauses of pseudo-random length, each standing for those that were left out; of turns of loops those that would be
+ * if they came one by one.  A reference is regular if the entropy of its strides is low; a structure's pattern is what most of
  * its accesses are.
  */
 #include "dtrack.h"
@@ -59,46 +59,51 @@ static void add(struct dtrack_strides *s, int64_t stride, uint64_t weight)
     s->weights[least] = weight;
 }
 
-/** xorshift64: which executions are looked at must not follow the program's own rhythm. */
-static uint64_t random_number(struct dtrack *self)
+/** Which executions are looked at must not follow the program's own rhythm, nor depend on what other blocks do: a hash of the
+ * seed, the block and the execution (the finalizer of MurmurHash3). */
+static uint64_t random_number(const struct dtrack *self, const struct dtrack_plan *plan)
 {
-    self->random ^= self->random << 13;
-    self->random ^= self->random >> 7;
-    self->random ^= self->random << 17;
-    return self->random;
+    uint64_t x = self->seed ^ plan->block->pc * 0x9e3779b97f4a7c15u ^ plan->next;
+
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 33;
 }
 
 /** When to look next, after this execution. */
-static void set_next_look(struct dtrack *self, struct dtrack_plan *plan)
+static void set_next_look(const struct dtrack *self, struct dtrack_plan *plan, uint64_t execution)
 {
-    plan->next = plan->executions + 1;
+    plan->next = execution + 1;
     if (plan->next < DTRACK_ALWAYS || plan->next % DTRACK_WINDOW)
         return;
-    plan->next += (DTRACK_PAUSE / 2 + random_number(self) % DTRACK_PAUSE) / DTRACK_WINDOW * DTRACK_WINDOW;
+    plan->next += (DTRACK_PAUSE / 2 + random_number(self, plan) % DTRACK_PAUSE) / DTRACK_WINDOW * DTRACK_WINDOW;
     plan->unbroken = plan->next;
 }
 
 /** The context's execution before this one, if it was looked at and nothing has happened to the block in between that
  * was not. */
 static struct dtrack_last *last_of(const struct dtrack_plan *plan, struct dtrack_cold *cold, uint32_t context,
-    int *out_known)
+    uint64_t execution, int *out_known)
 {
     struct dtrack_last *last = &cold->last[context % DTRACK_CONTEXTS];
 
-    *out_known = last->execution && (last->execution > plan->unbroken || last->execution == plan->executions) &&
+    *out_known = last->execution && (last->execution > plan->unbroken || last->execution == execution) &&
         last->context == context && last->data == cold->data;
     return last;
 }
 
-void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event)
+/** An execution with these values, so many turns of @strides later. */
+static inline __attribute__((always_inline)) void look(struct dtrack *self, struct dtrack_plan *plan, uint32_t context,
+    uint64_t execution, const uint64_t *values, const int64_t *strides, uint64_t turns)
 {
-    const uint64_t weight = plan->executions < DTRACK_ALWAYS ? 1 : DTRACK_PAUSE / DTRACK_WINDOW;
+    const uint64_t weight = execution < DTRACK_ALWAYS ? 1 : DTRACK_PAUSE / DTRACK_WINDOW;
 
     for (uint32_t c = 0; c < plan->ncells; c++) {
         struct dtrack_cold *cold = &plan->cold[c];
-        uint64_t value = event->values[plan->watch->guards[c].value];
+        const uint32_t v = plan->watch->guards[c].value;
+        const uint64_t value = values[v] + (strides ? (uint64_t)strides[v] * turns : 0);
         int known;
-        struct dtrack_last *last = last_of(plan, cold, event->context, &known);
+        struct dtrack_last *last = last_of(plan, cold, context, execution, &known);
 
         if (known) {
             struct dtrack_strides *s = dtrack__strides(self, cold);
@@ -106,30 +111,21 @@ void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct 
             if (s)
                 add(s, (int64_t)(value - last->value), weight);
         }
-        *last = (struct dtrack_last){value, plan->executions + 1, cold->data, event->context};
+        *last = (struct dtrack_last){value, execution + 1, cold->data, context};
     }
-    set_next_look(self, plan);
+    set_next_look(self, plan, execution);
+}
+
+void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event)
+{
+    look(self, plan, event->context, plan->executions, event->values, NULL, 0);
 }
 
 void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event,
     const uint64_t *values, uint64_t turns)
 {
-    for (uint32_t c = 0; c < plan->ncells; c++) {
-        struct dtrack_cold *cold = &plan->cold[c];
-        struct dtrack_strides *s = dtrack__strides(self, cold);
-        uint64_t value = values[plan->watch->guards[c].value];
-        int64_t stride = event->strides[plan->watch->guards[c].value];
-        int known;
-        struct dtrack_last *last = last_of(plan, cold, event->context, &known);
-
-        if (!s)
-            return;
-        if (known)
-            add(s, (int64_t)(value - last->value), 1);
-        add(s, stride, turns - 1);
-        *last = (struct dtrack_last){
-            value + (uint64_t)stride * (turns - 1), plan->executions + turns, cold->data, event->context};
-    }
+    for (const uint64_t first = plan->executions; plan->next < first + turns;)
+        look(self, plan, event->context, plan->next, values, event->strides, plan->next - first);
 }
 
 /* ------------------------------------------------------------------------------------------- what it is */
