@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What dtrack says of threads whose blocks machine code takes, while processors run ahead of each other, is what it says when it gets every
-# block as an event, in the order of time, as it does while `hash` looks on.  Its patterns are samples and may differ.  numa makes reports
+# block as an event, in the order of time, as it does while `hash` looks on.  Its patterns are samples and may differ there.  numa makes reports
 # before the blocks of its batch are shown, so that the places of falsely shared lines may, too.
 . "$(dirname "$0")/lib.sh"
 threads=$PEET_SOURCE/bench/threads
@@ -47,3 +47,13 @@ done
 others=(--observe profile)
 alike bus,cache=$small,classify=on ./tasks 4 3000
 alike bus,cache=$small,classify=on ./barnes 4 300 2
+
+# One thread: patterns, too, whoever stands beside it and before it, and in a replay.
+for machine in ideal bus x86; do
+    must "$peet" run -q --machine $machine --observe dtrack -d alone -- ./lu 1 64 8 >alone.txt
+    must "$peet" run -q --machine $machine --observe hash --observe trace --observe dtrack -d beside -- ./lu 1 64 8 >beside.txt
+    must "$peet" run -q --from beside --machine $machine --observe dtrack -d replayed
+    for other in beside replayed; do
+        same_stats .dtrack 'any(.dtrack.structures[]; .stride_entropy_bits > 0)' {alone,$other}/stats.json || fail "$machine: dtrack $other: other patterns"
+    done
+done
