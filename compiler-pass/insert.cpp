@@ -117,6 +117,7 @@ class Inserter {
     void placeLabels(Segment &S, unsigned &nlabel);
     void placeTop(Segment &S);
     Liveness findLiveness();
+    void findUndefined();
     bool record(Segment &S, const Liveness &L, std::string &why);
     void hookClocks(const Liveness &L);
     void preload(const std::vector<Preload> &preloads);
@@ -142,6 +143,7 @@ class Inserter {
     bool anywhere = false; // it may have such state at any place, whatever the liveness analysis says
     std::string slow;
     unsigned nslow = 0;
+    DenseMap<unsigned, BitVector> undefined; // segments that wait for their turn: units that no instruction has set
     int topCursor = NoGpr; // register that holds the cursor after the current segment's top
 };
 
@@ -278,9 +280,12 @@ void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
 {
     S.turnLabel = label(*F.MF, "t", S.id);
     const unsigned frame = frames.at(*P.MBB, P.at);
-    const uint32_t bytes = narrow(live);
-    std::string call = hookText(frame, PEET_CONTROL_TURN, hookWord(live) | (bytes ? PEET_HOOK_NARROW : 0), S.cursor,
-        S.turnLabel, liveVectors(live) | bytes << 16);
+    LiveRegUnits set = live; // what the hook may look at
+    set.removeUnits(undefined.lookup(S.id));
+    const uint32_t bytes = narrow(set);
+    std::string call = hookText(frame, PEET_CONTROL_TURN,
+        (hookWord(live) & kept) | (hookWord(set) & ~kept) | (bytes ? PEET_HOOK_NARROW : 0), S.cursor, S.turnLabel,
+        liveVectors(set) | bytes << 16);
     if (!live.available(T.eflags)) {
         hook(P, call);
         return;
@@ -588,6 +593,81 @@ Liveness Inserter::findLiveness()
     return L;
 }
 
+// What an instruction leaves behind: set holds the units that have a value.
+static void step(const MachineInstr &MI, LiveRegUnits &set)
+{
+    for (const MachineOperand &MO : MI.operands())
+        if (MO.isRegMask())
+            set.removeRegsNotPreserved(MO.getRegMask());
+    for (const MachineOperand &MO : MI.operands()) {
+        if (!MO.isReg() || !MO.isDef() || !MO.getReg().isPhysical())
+            continue;
+        if (MI.isImplicitDef())
+            set.removeReg(MO.getReg());
+        else
+            set.addReg(MO.getReg());
+    }
+}
+
+// A register can be live where it is set on some ways only: where the source leaves a value open, as in `return b` behind a
+// loop that sets b before it is looked at.  On the other ways it holds what the last call has left there, and that may
+// be the runtime's.  A unit counts as set if it is so on all ways that lead there.
+void Inserter::findUndefined()
+{
+    if (none_of(F.segments, [](const Segment &S) { return S.turn; }))
+        return;
+    const unsigned units = T.TRI->getNumRegUnits();
+    std::vector<BitVector> in(F.layout.size(), BitVector(units, true));
+    LiveRegUnits begin(*T.TRI); // what the caller has set: arguments, and what it wants to find again
+    begin.addLiveIns(*F.layout[0]);
+    for (const MCPhysReg *R = MRI.getCalleeSavedRegs(); R && *R; R++)
+        begin.addReg(*R);
+    begin.addReg(T.gpr64[RSP]);
+    for (unsigned m = 0; m < F.layout.size(); m++) {
+        if (m && !F.layout[m]->isEHPad())
+            continue;
+        LiveRegUnits pad = begin;
+        pad.addLiveIns(*F.layout[m]);
+        in[m] = pad.getBitVector();
+    }
+    std::vector<unsigned> work;
+    for (unsigned m = static_cast<unsigned>(F.layout.size()); m-- > 0;)
+        work.push_back(m);
+    while (!work.empty()) {
+        const unsigned m = work.back();
+        work.pop_back();
+        LiveRegUnits set(*T.TRI);
+        set.addUnits(in[m]);
+        for (const MachineInstr &MI : *F.layout[m])
+            step(MI, set);
+        for (MachineBasicBlock *to : F.layout[m]->successors()) {
+            auto it = F.layoutOf.find(to);
+            if (it == F.layoutOf.end() || to->isEHPad())
+                continue;
+            BitVector both = in[it->second];
+            both &= set.getBitVector();
+            if (both != in[it->second]) {
+                in[it->second] = both;
+                work.push_back(it->second);
+            }
+        }
+    }
+    for (unsigned m = 0; m < F.layout.size(); m++) {
+        LiveRegUnits set(*T.TRI);
+        set.addUnits(in[m]);
+        auto here = [&](const MachineInstr *at) {
+            for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
+                if (const Segment &S = F.segments[F.mbbSegments[m].first + i]; S.turn && S.insertBefore == at)
+                    undefined[S.id] = BitVector(set.getBitVector()).flip();
+        };
+        for (const MachineInstr &MI : *F.layout[m]) {
+            here(&MI);
+            step(MI, set);
+        }
+        here(nullptr);
+    }
+}
+
 bool Inserter::record(Segment &S, const Liveness &L, std::string &why)
 {
     topCursor = NoGpr;
@@ -663,6 +743,7 @@ bool Inserter::run(std::string &why)
         placeTop(S);
     }
     Liveness L = findLiveness();
+    findUndefined();
     const std::vector<Preload> preloads = placeCursors(T, F, L);
     for (Segment &S : F.segments)
         if (S.recorded && !record(S, L, why))

@@ -183,9 +183,36 @@ void peet__signals_switch_out(void)
 
 static void install(int signal);
 
+struct handler_call {
+    struct sigaction action;
+    int signal;
+    siginfo_t *info;
+    void *uc;
+};
+
+static void call_now(void *arg)
+{
+    const struct handler_call *call = arg;
+    if (call->action.sa_flags & SA_SIGINFO)
+        call->action.sa_sigaction(call->signal, call->info, call->uc);
+    else
+        call->action.sa_handler(call->signal);
+}
+
+/* The end of the stack that the context has for handlers, if this one wants it and does not run there yet. */
+static void *stack_for(const struct peet_ctx *ctx, const struct sigaction *action)
+{
+    const stack_t *stack = ctx ? ctx->alternative : NULL;
+    if (!stack || !(action->sa_flags & SA_ONSTACK) ||
+        (uint64_t)__builtin_frame_address(0) - (uint64_t)stack->ss_sp < stack->ss_size)
+        return NULL;
+    return (void *)(((uint64_t)stack->ss_sp + stack->ss_size) & ~(uint64_t)15);
+}
+
 static void call_handler(int signal, siginfo_t *info, void *uc)
 {
     struct sigaction action = actions[signal];
+    struct handler_call call = {action, signal, info, uc};
     uint64_t arg = (uint64_t)signal;
     if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
         return; /* changed while it waited */
@@ -196,10 +223,11 @@ static void call_handler(int signal, siginfo_t *info, void *uc)
     struct peet_ctx *ctx = peet__rt.current;
     uint8_t restarts = ctx && ctx->restarts && (action.sa_flags & SA_RESTART) != 0;
     peet_rt_note(PEET_ABSTRACT_SIGNAL_ENTER, 1, &arg);
-    if (action.sa_flags & SA_SIGINFO)
-        action.sa_sigaction(signal, info, uc);
+    void *stack_end = stack_for(ctx, &action);
+    if (stack_end)
+        peet__call_on(stack_end, call_now, &call);
     else
-        action.sa_handler(signal);
+        call_now(&call);
     peet_rt_note(PEET_ABSTRACT_SIGNAL_LEAVE, 1, &arg);
     if (ctx) { /* the handler's own events have said other things */
         ctx->restarts = restarts;

@@ -109,6 +109,10 @@ static long signals(long number, const long *a)
     case SYS_rt_sigaction:
         return action((int)a[0], (const struct kernel_action *)a[1], (struct kernel_action *)a[2]);
     case SYS_rt_sigprocmask:
+        /* What can only fail, fails in the kernel: with EFAULT if the set cannot be read.  Abseil asks so whether memory is
+         * there. */
+        if (a[3] != sizeof(uint64_t) || (a[1] && a[0] != SIG_BLOCK && a[0] != SIG_UNBLOCK && a[0] != SIG_SETMASK))
+            return kernel(number, a);
         result = sigprocmask((int)a[0], set_of(a[1], &set), &old);
         if (result == 0 && a[2])
             memcpy((void *)a[2], &old, sizeof(uint64_t));

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# twenty.sh SOURCE CORES MACHINE: 20 runs of one program, one hash of the event stream, whatever the
+# twenty.sh SOURCE CORES MACHINE [LEVEL]: 20 runs of one program, one hash of the event stream, whatever the
 # environment's size, the working directory, the output folder, the standard streams, the stack limit,
 # the load of the computer, the way in which contexts are switched and the other observers.
 . "$(dirname "$0")/../tools/common.sh"
-source=$1 cores=$2 machine=$3
+source=$1 cores=$2 machine=$3 level=${4:--O2}
 compilers_for "$source"
-"$peet_cc" -O2 -pthread -o "$work/subject" "$source" || fail "peetcc refused $source"
+"$peet_cc" $level -pthread -o "$work/subject" "$source" || fail "peetcc refused $source"
 value() { "$PEET_TOOLS/json_value" "$1" "$2"; }
 
 deep=$work
