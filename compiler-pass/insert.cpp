@@ -144,7 +144,7 @@ class Inserter {
     std::string slow;
     unsigned nslow = 0;
     DenseMap<unsigned, BitVector> undefined; // segments that wait for their turn: units that no instruction has set
-    int topCursor = NoGpr; // register that holds the cursor after the current segment's top
+    int topCursor = NoGpr;                   // register that holds the cursor after the current segment's top
 };
 
 bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why)
@@ -753,9 +753,13 @@ bool Inserter::run(std::string &why)
     preload(preloads);
     keepLabels();
     if (!slow.empty()) {
+        // A function can end in code that cannot be reached, and without an end: it goes on with what is behind it, as ever.
+        const MachineBasicBlock &last = F.MF->back();
+        const bool open = last.succ_empty() && (last.empty() || !(last.back().isBarrier() || last.back().isCall()));
         MachineBasicBlock *tail = F.MF->CreateMachineBasicBlock();
         F.MF->push_back(tail);
-        appendAsm(*F.MF, *tail, slow + frames.settle());
+        const std::string end = open ? label(*F.MF, "o", 0)->getName().str() : "";
+        appendAsm(*F.MF, *tail, (open ? "jmp " + end + "\n" : "") + slow + frames.settle() + (open ? end + ":\n" : ""));
     }
     return true;
 }
