@@ -15,6 +15,11 @@
 #define PEET__ARGS_STRINGS 0x110100000000ul
 #define PEET__ENV_STRINGS 0x110200000000ul
 
+/* What constructors of libraries record, and notes of allocations: not near the libraries, where translations of their code want
+ * to lie.  These two are wishes, no more. */
+#define PEET__CAPTURE_BASE 0x110400000000ul
+#define PEET__NOTES_BASE 0x110800000000ul
+
 /* What contexts record into: registers and stacks of the subject may keep a place in it. */
 #define PEET__RINGS_BASE 0x114000000000ul
 #define PEET__RINGS_BYTES (4096 * PEET__GIB)

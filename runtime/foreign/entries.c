@@ -150,7 +150,8 @@ static int is_free(struct peet__foreign_image *i, uint64_t lo, uint64_t hi)
     return 1;
 }
 
-/* Room for a jump in what fills the text up between functions, within reach of a short one; 0: none */
+/* Room for a jump in what fills the text up between functions, within reach of a short one, and not where that goes: what fills up
+ * begins behind the first byte of a function that only returns.  0: none */
 static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
 {
     for (unsigned k = 0; k + 1 < i->nfunctions; k++) {
@@ -158,7 +159,7 @@ static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
         if (hi < lo + JUMP_BYTES || hi + SHORT_REACH < pc || lo > pc + SHORT_REACH || !is_free(i, lo, hi))
             continue;
         for (uint64_t at = lo; at + JUMP_BYTES <= hi; at++)
-            if (at + SHORT_REACH > pc && at < pc + SHORT_REACH &&
+            if (at + SHORT_REACH > pc && at < pc + SHORT_REACH && (at + JUMP_BYTES <= pc || at >= pc + SHORT_BYTES) &&
                 memcmp((const void *)at, i->text + (at - i->lo), JUMP_BYTES) == 0)
                 return at;
     }

@@ -69,13 +69,13 @@ static uint8_t *map_near(const struct peet__foreign_image *i, size_t bytes)
     return NULL;
 }
 
-/* An object that comes later finds less room, and needs less. */
+/* All that a program loads, libraries by the hundred perhaps, shares what is within reach. */
 static void make_cache(struct peet__foreign_image *i)
 {
     enum { TIMES = 16 }; /* as much as its text, translated twice */
     const size_t wanted = TIMES * (i->hi - i->lo);
     size_t bytes = CACHE_BYTES;
-    while (i->is_late && bytes > LEAST_CACHE_BYTES && bytes / 2 >= wanted)
+    while (bytes > LEAST_CACHE_BYTES && bytes / 2 >= wanted)
         bytes /= 2;
     for (; !i->cache && bytes >= LEAST_CACHE_BYTES; bytes /= 2) {
         i->cache = map_near(i, bytes);

@@ -22,10 +22,10 @@ static uint32_t *boundaries;     /* word indices: record ends at which a copy ma
 static size_t nboundaries, next; /* next to be replayed */
 static int lost;
 
-static void *reserve(size_t bytes)
+static void *reserve(uint64_t wish, size_t bytes)
 {
     long at =
-        syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        syscall(SYS_mmap, wish, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == -1 ? NULL : (void *)at;
 }
 
@@ -35,8 +35,8 @@ void peet__capture_begin(void)
     while (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 16 < capture_bytes &&
         capture_bytes > CAPTURE_BYTES_LEAST)
         capture_bytes /= 2;
-    words = reserve(capture_bytes);
-    boundaries = reserve(BOUNDARIES_MAX * sizeof *boundaries);
+    words = reserve(PEET__CAPTURE_BASE, capture_bytes);
+    boundaries = reserve(PEET__CAPTURE_BASE + CAPTURE_BYTES, BOUNDARIES_MAX * sizeof *boundaries);
     if (!words || !boundaries)
         peet__die(1, "no address space to record the constructors of shared objects");
     end = words;

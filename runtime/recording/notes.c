@@ -58,7 +58,7 @@ PUBLIC void peet_rt_notes_clear(void)
 static int room(unsigned n)
 {
     if (!words) {
-        long at = peet__raw_syscall(SYS_mmap, 0, NOTES_BYTES, PROT_READ | PROT_WRITE,
+        long at = peet__raw_syscall(SYS_mmap, PEET__NOTES_BASE, NOTES_BYTES, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at < 0 && at > -4096) {
             peet__report("no address space for notes of allocations: data structures will be incomplete");
