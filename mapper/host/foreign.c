@@ -93,8 +93,8 @@ json_t *peet_host_foreign_json(void)
 
     if (!of)
         return NULL;
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "blocks", (json_int_t)n->blocks, "translated_anew",
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "blocks", (json_int_t)n->blocks, "translated_anew",
         (json_int_t)n->anew, "functions", (json_int_t)n->entries, "functions_not_entered",
         (json_int_t)n->unsafe_entries, "returns", (json_int_t)n->returns, "returns_not_entered",
-        (json_int_t)n->unsafe_returns, "searches", (json_int_t)n->misses);
+        (json_int_t)n->unsafe_returns, "searches", (json_int_t)n->misses, "without_room", (json_int_t)n->without_room);
 }

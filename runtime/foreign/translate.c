@@ -77,19 +77,40 @@ static void make_cache(struct peet__foreign_image *i)
     size_t bytes = CACHE_BYTES;
     while (bytes > LEAST_CACHE_BYTES && bytes / 2 >= wanted)
         bytes /= 2;
-    for (; !i->cache && bytes >= LEAST_CACHE_BYTES; bytes /= 2) {
+    for (i->cache = NULL; !i->cache && bytes >= LEAST_CACHE_BYTES; bytes /= 2) {
         i->cache = map_near(i, bytes);
         i->cache_bytes = bytes;
     }
     i->cache_at = i->cache;
     i->cache_end = i->cache ? i->cache + i->cache_bytes : NULL;
+    i->is_full = !i->cache;
+}
+
+static void more_cache(struct peet__foreign_image *i)
+{
+    if (i->nspent == PEET_FOREIGN_CACHES) {
+        i->is_full = 1;
+        return;
+    }
+    if (i->cache)
+        i->spent[i->nspent++] = (struct peet__foreign_cache){i->cache, i->cache_at, i->cache_bytes};
+    make_cache(i);
+}
+
+/* Whether a place lies in the image's translations. */
+static int is_in_cache(const struct peet__foreign_image *i, uint64_t pc)
+{
+    int is = i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at;
+    for (unsigned k = 0; k < i->nspent && !is; k++)
+        is = pc >= (uint64_t)i->spent[k].begin && pc < (uint64_t)i->spent[k].at;
+    return is;
 }
 
 uint8_t *peet__foreign_room(struct peet__foreign_image *i, size_t bytes)
 {
-    if (!i->cache)
-        make_cache(i);
-    return i->cache && (size_t)(i->cache_end - i->cache_at) >= bytes ? i->cache_at : NULL;
+    if (!i->is_full && (!i->cache || (size_t)(i->cache_end - i->cache_at) < bytes))
+        more_cache(i);
+    return !i->is_full ? i->cache_at : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------------- links */
@@ -219,6 +240,8 @@ static int begin_profile(struct trace *t, struct peet__foreign_plan *p)
 static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile)
 {
     static struct peet__foreign_plan plan;
+    if (image->is_full)
+        return NULL;
     struct trace *t = make_room() ? calloc(1, sizeof *t) : NULL;
     if (!t || peet__foreign_analyse(image, pc, profile, &plan))
         return NULL;
@@ -308,7 +331,7 @@ static int is_c_library(const struct peet__foreign_image *i)
 static const struct peet__foreign_image *translated_image(uint64_t pc)
 {
     for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
-        if (i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at)
+        if (is_in_cache(i, pc))
             return i;
     return NULL;
 }
@@ -320,21 +343,52 @@ static int improve(uint64_t pc)
     return image && !is_c_library(image);
 }
 
-/* A jump to code that is not foreign, or cannot be translated. */
-static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
+/* A way out of translations, to code that is not foreign or cannot be translated; the tables of the dispatcher forget it. */
+struct way_out {
+    UT_hash_handle hh;
+    uint64_t target; /* the key */
+    uint64_t code;
+};
+static struct way_out *ways_out;
+static uint8_t *ways_begin, *ways_at; /* they may lie anywhere */
+
+static uint64_t new_way_out(uint64_t target)
 {
-    struct peet__foreign_image *any = peet__foreign_images;
-    uint8_t *at;
-    if (kind == PEET_FOREIGN_RETURN)
-        return peet__foreign_state->native_return;
-    at = peet__foreign_room(any, 64);
-    if (!at)
-        abort(); /* 64 MiB of them */
-    struct peet__foreign_code c = {.at = at};
+    enum { BYTES = 64, ROOM = 64 << 20 }; /* a million of them */
+    if (!ways_begin) {
+        void *all =
+            mmap(NULL, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ways_begin = ways_at = all == MAP_FAILED ? NULL : all;
+    }
+    if (!ways_begin || ways_at + BYTES > ways_begin + ROOM)
+        abort(); /* out of memory */
+    struct peet__foreign_code c = {.at = ways_at};
+    const uint64_t code = (uint64_t)ways_at;
     peet__put_arrival(&c, 0);
     peet__put_native_jump(&c, target);
-    any->cache_at = c.at;
-    return (uint64_t)at;
+    ways_at = c.at;
+    return code;
+}
+
+static int is_way_out(uint64_t pc)
+{
+    return ways_begin && pc >= (uint64_t)ways_begin && pc < (uint64_t)ways_at;
+}
+
+static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
+{
+    struct way_out *way;
+    if (kind == PEET_FOREIGN_RETURN)
+        return peet__foreign_state->native_return;
+    HASH_FIND(hh, ways_out, &target, sizeof target, way);
+    if (way)
+        return way->code;
+    if (!(way = calloc(1, sizeof *way)))
+        abort(); /* out of memory */
+    way->target = target;
+    way->code = new_way_out(target);
+    HASH_ADD(hh, ways_out, target, sizeof target, way);
+    return way->code;
 }
 
 static void remember(enum peet_foreign_kind kind, uint64_t target, uint64_t code)
@@ -356,15 +410,19 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
     struct peet__foreign_image *image = peet__foreign_image_of(target);
     struct peet__foreign_function *f = image ? peet__foreign_function_of(image, target) : NULL;
     enum { SOMETIMES = 64 };
+    static uint64_t next_look = SOMETIMES;
     struct trace *b = NULL;
     uint64_t code;
-    if (++peet__foreign_counts.misses % SOMETIMES == 0)
+    if (++peet__foreign_counts.misses >= next_look) { /* at all that are young: in large programs there are 100,000 */
         peet__foreign_improve();
+        next_look = peet__foreign_counts.misses + SOMETIMES + nyoung / SOMETIMES;
+    }
     if (f) {
         HASH_FIND(hh, traces, &target, sizeof target, b);
         if (!b && (b = translate(image, target, NULL)) != NULL)
             HASH_ADD(hh, traces, pc, sizeof b->pc, b);
     }
+    peet__foreign_counts.without_room += f && !b;
     code = b ? (uint64_t)b->arrival : native(target, kind);
     if (b && link)
         settle(link, b);
@@ -396,7 +454,7 @@ static uint64_t original_in(const struct trace *t, uint64_t pc)
 
 int peet_foreign_is_translated(uint64_t pc)
 {
-    return translated_image(pc) != NULL;
+    return translated_image(pc) != NULL || is_way_out(pc);
 }
 
 uint64_t peet_foreign_original(uint64_t pc)
@@ -452,7 +510,7 @@ void peet__foreign_forget(struct peet__foreign_image *i)
             forget_trace(by_word[k]);
     for (uint64_t k = 0; k < nlinks; k++) {
         struct link *const link = &links[k];
-        if (i->cache && link->site >= i->cache && link->site < i->cache + i->cache_bytes)
+        if (is_in_cache(i, (uint64_t)link->site))
             link->site = NULL;
         else if (link->site && link->target >= i->lo && link->target < i->hi)
             memcpy(link->site, &link->asks, sizeof link->asks);
@@ -460,7 +518,12 @@ void peet__foreign_forget(struct peet__foreign_image *i)
     memset((void *)(uintptr_t)PEET_FOREIGN_JUMPS, 0, PEET_FOREIGN_END - PEET_FOREIGN_JUMPS);
     if (i->cache)
         munmap(i->cache, i->cache_bytes);
+    while (i->nspent) {
+        i->nspent--;
+        munmap(i->spent[i->nspent].begin, i->spent[i->nspent].bytes);
+    }
     i->cache = i->cache_at = i->cache_end = NULL;
+    i->is_full = 0;
 }
 
 int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), struct peet_error *error)

@@ -36,7 +36,7 @@ struct peet__foreign_function {
 
 /** A loaded object with foreign code. */
 /** A linker that aligns code to more than a page leaves it in several segments. */
-enum { PEET_FOREIGN_PIECES = 4 };
+enum { PEET_FOREIGN_PIECES = 4, PEET_FOREIGN_CACHES = 24 };
 
 struct peet__foreign_image {
     struct peet__foreign_image *next;
@@ -54,6 +54,12 @@ struct peet__foreign_image {
     unsigned nfunctions;
     uint8_t *cache, *cache_at, *cache_end; /* within reach */
     size_t cache_bytes;
+    struct peet__foreign_cache {
+        uint8_t *begin, *at;
+        size_t bytes;
+    } spent[PEET_FOREIGN_CACHES]; /* those before, which are full */
+    unsigned nspent;
+    int is_full;                     /* and there is no room for another one */
     int is_late;                     /* it was loaded when the subject was running */
     uint8_t has_recorded, wants_all; /* functions that peetcc has compiled; all others may be called from outside */
     int has_names;
@@ -327,7 +333,7 @@ void peet__foreign_enter_called(struct peet__foreign_image *image, uint64_t pc);
 /** All functions of an image that may be called from outside. */
 void peet__foreign_enter_functions(struct peet__foreign_image *image);
 struct peet__foreign_counts {
-    uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses, anew;
+    uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses, anew, without_room;
 };
 extern struct peet__foreign_counts peet__foreign_counts;
 
