@@ -12,6 +12,7 @@
  */
 #include "foreign/translate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { JUMP_BYTES = 5, SHORT_BYTES = 2, SHORT_REACH = 120, STUB_BYTES = 512, MOST = 8 };
@@ -150,6 +151,26 @@ static int is_free(struct peet__foreign_image *i, uint64_t lo, uint64_t hi)
     return 1;
 }
 
+/* A jump that stands there may have bytes that stood there before. */
+static int is_taken(const struct peet__foreign_image *i, uint64_t at)
+{
+    for (unsigned k = 0; k < i->nfillings; k++)
+        if (at < i->fillings[k] + JUMP_BYTES && i->fillings[k] < at + JUMP_BYTES)
+            return 1;
+    return 0;
+}
+
+/* Returns: whether it can be remembered */
+static int take(struct peet__foreign_image *i, uint64_t at)
+{
+    uint64_t *more = realloc(i->fillings, (i->nfillings + 1) * sizeof *more);
+    if (!more)
+        return 0;
+    i->fillings = more;
+    more[i->nfillings++] = at;
+    return 1;
+}
+
 /* Room for a jump in what fills the text up between functions, within reach of a short one, and not where that goes: what fills up
  * begins behind the first byte of a function that only returns.  0: none */
 static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
@@ -160,7 +181,7 @@ static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
             continue;
         for (uint64_t at = lo; at + JUMP_BYTES <= hi; at++)
             if (at + SHORT_REACH > pc && at < pc + SHORT_REACH && (at + JUMP_BYTES <= pc || at >= pc + SHORT_BYTES) &&
-                memcmp((const void *)at, i->text + (at - i->lo), JUMP_BYTES) == 0)
+                memcmp((const void *)at, i->text + (at - i->lo), JUMP_BYTES) == 0 && !is_taken(i, at))
                 return at;
     }
     return 0;
@@ -190,6 +211,8 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
     if (!put_displaced(&c, &w))
         return 0;
     peet__put_cold(&c);
+    if (through && !take(i, through))
+        return 0;
     i->cache_at = c.at;
     write_jump(through ? through : pc, (uint64_t)stub);
     if (through) {

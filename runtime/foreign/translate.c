@@ -524,6 +524,7 @@ void peet__foreign_forget(struct peet__foreign_image *i)
     }
     i->cache = i->cache_at = i->cache_end = NULL;
     i->is_full = 0;
+    i->nfillings = 0;
 }
 
 int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), struct peet_error *error)

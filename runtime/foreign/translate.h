@@ -59,7 +59,9 @@ struct peet__foreign_image {
         size_t bytes;
     } spent[PEET_FOREIGN_CACHES]; /* those before, which are full */
     unsigned nspent;
-    int is_full;                     /* and there is no room for another one */
+    int is_full;        /* and there is no room for another one */
+    uint64_t *fillings; /* places between functions at which a jump stands now */
+    unsigned nfillings;
     int is_late;                     /* it was loaded when the subject was running */
     uint8_t has_recorded, wants_all; /* functions that peetcc has compiled; all others may be called from outside */
     int has_names;
