@@ -138,6 +138,9 @@ static inline void peet__early_waits(void)
 /** The thread is in the subject's world, as far as code that peetcc has not compiled goes: 1; only while that is
  * recorded. */
 extern _Thread_local volatile uint64_t peet__foreign_world;
+/** Where the function of a library that this one calls comes back to (foreign/world.c).  Handlers of signals, which may
+ * have interrupted it, call others, and put it back. */
+extern _Thread_local volatile uint64_t peet__foreign_from;
 /** It is. */
 extern int peet__foreign_on;
 /** No longer. */

@@ -37,7 +37,7 @@ void peet__foreign_maps(uint64_t *frame);
 extern const char peet__foreign_miss_jump[], peet__foreign_miss_return[], peet__foreign_native_return[];
 
 _Thread_local volatile uint64_t peet__foreign_world;
-static _Thread_local volatile uint64_t called_from;
+_Thread_local volatile uint64_t peet__foreign_from;
 int peet__foreign_on;
 
 static struct {
@@ -144,7 +144,7 @@ static void put32(int64_t value)
 static uint64_t thunk(uint64_t function)
 {
     const int64_t world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base()),
-                  from = (int64_t)((uint64_t)&called_from - peet__fs_base());
+                  from = (int64_t)((uint64_t)&peet__foreign_from - peet__fs_base());
     if (foreign.at + THUNK_BYTES > foreign.thunks + THUNKS_BYTES)
         return function;
     uint8_t *const place = foreign.at;

@@ -335,11 +335,15 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
         call_handler(signal, info, uc);
         return;
     }
+    /* It may have interrupted a library's function that the runtime has called, as one that waits in the kernel is. */
+    const uint64_t world = peet__foreign_world;
+    peet__foreign_world = (uint64_t)peet__foreign_on;
     peet__mask_set(ctx, handler_mask(signal, ctx->mask), 0);
     rt->kernel_mask = ctx->mask;
     call_handler(signal, info, uc);
     if (!rt->simulated) /* a child has come out of the handler */
         return;
+    peet__foreign_world = world;
     peet__mask_set(ctx, *(uint64_t *)&uc->uc_sigmask, 0);
     rt->kernel_mask = ctx->mask;
 }
@@ -349,6 +353,7 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
     struct peet__rt *rt = &peet__rt;
     uint64_t pc = peet__uc_pc(uc);
     peet__fs_settle();
+    const uint64_t from = peet__foreign_from;
     int saved_errno = errno;
     if (peet__fatal_watched(signal, info, uc))
         return;
@@ -372,6 +377,7 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
             peet__fatal_watch(signal, PATIENCE_SECONDS);
     }
     errno = saved_errno;
+    peet__foreign_from = from;
 }
 
 /* The subject handles no SIGSEGV: the switch counts on that (contexts/pointer.c). */
