@@ -215,6 +215,9 @@ void peet__allocator_part(void);
 
 /* -------------------------------------------------------------------------------------- stacks.c */
 
+/** The lowest guard of a stack of ours, but the main one's, that begins in [lo, hi); @hi if there is none. */
+uint64_t peet__stack_guard_in(uint64_t lo, uint64_t hi);
+
 /** A stack of at least so many bytes, with its guard.  Returns 0 or a peet_err. */
 int peet__stack_new(size_t bytes, struct peet__stack *out_stack);
 int peet__stack_main(struct peet__stack *out_stack);

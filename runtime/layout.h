@@ -10,15 +10,16 @@
 #define PEET__PAGE 4096ul
 #define PEET__GIB (1ul << 30)
 
+/* What constructors of libraries record, notes of allocations, lists of mappings: not near the libraries, where translations of their
+ * code want to lie, and where libraries come and go.  These are wishes, no more, and none of the subject's business. */
+#define PEET__CAPTURE_BASE 0x10e000000000ul
+#define PEET__NOTES_BASE 0x10e800000000ul
+#define PEET__LISTS_BASE 0x10f000000000ul
+
 /* Arrays of argv, envp and auxv; strings of argv; strings of envp: apart, so that none shifts another. */
 #define PEET__ARGS_ARRAYS 0x110000000000ul
 #define PEET__ARGS_STRINGS 0x110100000000ul
 #define PEET__ENV_STRINGS 0x110200000000ul
-
-/* What constructors of libraries record, and notes of allocations: not near the libraries, where translations of their code want
- * to lie.  These two are wishes, no more. */
-#define PEET__CAPTURE_BASE 0x110400000000ul
-#define PEET__NOTES_BASE 0x110800000000ul
 
 /* What contexts record into: registers and stacks of the subject may keep a place in it. */
 #define PEET__RINGS_BASE 0x114000000000ul

@@ -106,6 +106,20 @@ int peet__stack_new(size_t bytes, struct peet__stack *out_stack)
     return err;
 }
 
+uint64_t peet__stack_guard_in(uint64_t lo, uint64_t hi)
+{
+    for (const struct peet_ctx *ctx = peet__ctx_list; ctx; ctx = ctx->next)
+        if (!ctx->stack.foreign && ctx->stack.guard_lo >= lo && ctx->stack.guard_lo < hi)
+            hi = ctx->stack.guard_lo;
+    for (unsigned cls = 0; cls < CLASSES; cls++)
+        for (uint64_t top = free_tops[cls]; top; top = ((uint64_t *)top)[-1]) {
+            uint64_t at = top - ((uint64_t)1 << cls) - PEET__GUARD_BYTES;
+            if (at >= lo && at < hi)
+                hi = at;
+        }
+    return hi;
+}
+
 void peet__stack_drop_pages(const struct peet__stack *stack)
 {
     uint64_t keep = (stack->hi - peet__tls_bytes()) & ~(PEET__PAGE - 1);

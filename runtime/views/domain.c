@@ -34,10 +34,13 @@ static int failed(long result)
     return result < 0 && result > -4096;
 }
 
+/* Never where a library was or comes: its regions would seem to be there still. */
 void *peet__domain_memory(size_t bytes)
 {
-    long at = map_raw(0, (bytes + PEET__PAGE - 1) & ~(PEET__PAGE - 1), PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static uint64_t wish = PEET__LISTS_BASE;
+    const uint64_t whole = (bytes + PEET__PAGE - 1) & ~(PEET__PAGE - 1);
+    long at = map_raw(wish, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    wish += whole;
     if (failed(at))
         peet__die(1, "views of memory: no memory for their bookkeeping");
     return (void *)at;
@@ -53,7 +56,7 @@ void peet__domain_memory_free(void *memory, size_t bytes)
 struct mapping {
     uint64_t lo, hi;
     int prot;
-    int own; /* the kernel's own: stack, vdso */
+    int own; /* the kernel's own, stack and vdso, and peet's lists */
 };
 struct mappings {
     struct mapping *v;
@@ -93,7 +96,8 @@ static void read_line(const char *line, struct mapping *out)
     out->prot = (line[1] == 'r' ? PROT_READ : 0) | (line[2] == 'w' ? PROT_WRITE : 0) | (line[3] == 'x' ? PROT_EXEC : 0);
     while (*line && *line != '[')
         line++;
-    out->own = starts(line, "[stack") || starts(line, "[v");
+    out->own =
+        starts(line, "[stack") || starts(line, "[v") || (out->lo >= PEET__CAPTURE_BASE && out->lo < PEET__ARGS_ARRAYS);
 }
 
 static struct mappings read_mappings(void)
@@ -615,7 +619,14 @@ static int convert_mapping(const struct mapping *m)
         struct mapping part = *m;
         if (part.lo == peet__rt.main_ctx.stack.guard_lo) /* stays, and cannot be read */
             part.lo += PEET__MAIN_GUARD_BYTES;
-        return part.lo < part.hi ? convert(&part, class_of(&part)) : 0;
+        /* Those of stacks that threads of constructors have stay, too. */
+        for (; part.lo < m->hi; part.lo = part.hi + PEET__GUARD_BYTES) {
+            part.hi = part.lo >= PEET__STACKS_BASE && part.lo < PEET__STACKS_END ? peet__stack_guard_in(part.lo, m->hi)
+                                                                                 : m->hi;
+            if (part.lo < part.hi && convert(&part, class_of(&part)) != 0)
+                return -1;
+        }
+        return 0;
     }
     for (unsigned i = 0; i < subject.n; i++) {
         struct mapping part = *m;

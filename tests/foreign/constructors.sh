@@ -120,6 +120,13 @@ POOL_THREADS=4 must "$peet" run -q --machine bus --cores 3 -d ours -- ./pool >sa
 same native.txt said.txt "a library of peetcc's"
 equal "a library of peetcc's: contexts" "$(contexts ours)" 5
 
+# With views of memory, which stacks of such threads belong to.
+must "$PEET_PLAIN_CC" -O2 -shared -fPIC -o libpool.so pool.c -pthread
+must "$peetcc" -O2 -fpeet-domains -fpeet-granularity=ref -o pool main.c ./libpool.so -Wl,-rpath,"$PWD"
+POOL_THREADS=3 ./pool >native.txt
+POOL_THREADS=3 must timeout 100 "$peet" run -q --consistency consistency,model=tso --cores 3 -d views -- ./pool >said.txt
+same native.txt said.txt "threads of constructors with a model of consistency"
+
 # Constructors that wait for what they have made.
 cat >waits.c <<'END'
 #include <pthread.h>
