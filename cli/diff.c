@@ -141,6 +141,37 @@ static int beyond(const struct asked *asked, double a, double b)
     return fabs(b - a) * 100 > asked->threshold_percent * fabs(a);
 }
 
+/* Whether a run has the group (or, @measures, the measure of any group that is wanted). */
+static int has(const struct asked *asked, const json_t *figures, int measures, const char *name)
+{
+    const char *group, *item;
+    json_t *items, *one;
+    if (!measures)
+        return json_object_get(figures, name) != NULL;
+    json_object_foreach((json_t *)figures, group, items)
+    {
+        if (!wanted(asked->groups, asked->ngroups, group))
+            continue;
+        json_object_foreach(items, item, one) if (json_object_get(one, name)) return 1;
+    }
+    return 0;
+}
+
+/* A name that neither run has is a mistake: "no difference" would hide it from scripts. */
+static int names_known(const struct asked *asked, json_t *const figures[2])
+{
+    for (int m = 0; m < 2; m++) {
+        const char **list = m ? asked->measures : asked->groups;
+        for (size_t i = 0; i < (m ? asked->nmeasures : asked->ngroups); i++)
+            if (!has(asked, figures[0], m, list[i]) && !has(asked, figures[1], m, list[i])) {
+                peet_cli_complain("--%s: neither run has a %s '%s'; \"peet report --csv FILE\" lists what there is",
+                    m ? "measure" : "group", m ? "measure" : "group", list[i]);
+                return 0;
+            }
+    }
+    return 1;
+}
+
 /* Figures of @here whose counterpart in @there differs; @second: only those that the other run does not have at all. */
 static int walk(const struct asked *asked, const json_t *here, const json_t *there, int second, struct differences *out)
 {
@@ -349,7 +380,7 @@ static int compare(const struct asked *asked)
         stats[i] = peet_cli_stats_load(asked->folders[i]);
         figures[i] = stats[i] ? peet_cli_figures(stats[i]) : NULL;
     }
-    if (figures[0] && figures[1]) {
+    if (figures[0] && figures[1] && names_known(asked, figures)) {
         if (walk(asked, figures[0], figures[1], 0, &d) || walk(asked, figures[1], figures[0], 1, &d)) {
             peet_cli_complain("out of memory");
         } else {

@@ -382,6 +382,9 @@ static int whatif(struct asked *asked, struct peet_error *error)
     else
         status =
             WIFEXITED(trials[0].run.status) ? WEXITSTATUS(trials[0].run.status) : 128 + WTERMSIG(trials[0].run.status);
+    for (size_t i = 1; i < n && asked->wanted.ntries && !asked->wanted.wide && status == 0; i++)
+        if (!trials[i].run.stats) /* what was asked for could not be tried */
+            status = 2;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < trials[i].run.nchanges; k++)
             free(trials[i].run.changes[k]);
