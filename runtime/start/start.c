@@ -87,12 +87,16 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
         begin_all(argc, argv, envp);
 }
 
+/* Any sanitizer's; those begin before all else, and ask how many processors there are. */
+extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
+
 /* The environment lies behind the arguments, a NULL between, and their number before them. */
 void peet__begin_now(void)
 {
     char **const argv_end = environ ? environ - 1 : NULL;
     uint64_t argc = 0;
-    if (!is_simulated(environ)) /* there is time */
+    if (!is_simulated(environ) ||
+        __sanitizer_print_stack_trace) /* there is time, or nothing may be asked of a sanitizer yet */
         return;
     while ((uint64_t)argv_end[-1 - (int64_t)argc] != argc)
         argc++;
