@@ -85,9 +85,18 @@ void peet__fatal_begin(void)
     syscall(SYS_sigaltstack, &alt_stack, NULL);
 }
 
+/* A sample that is still to come would take the beginning of the stack that a context has, on which a handler may have been
+ * suspended. */
+static void note_alternative(stack_t *alternative)
+{
+    peet__rt.alternative = alternative;
+    if (alternative)
+        peet__sample_pause();
+}
+
 void peet__fatal_alternative(const struct peet_ctx *ctx)
 {
-    peet__rt.alternative = ctx->alternative;
+    note_alternative(ctx->alternative);
     syscall(SYS_sigaltstack, ctx->alternative ? ctx->alternative : &alt_stack, NULL);
 }
 
@@ -126,7 +135,7 @@ static int set_alternative(struct peet_ctx *ctx, const stack_t *stack)
     }
     *ctx->alternative = *stack;
     peet__domain_alias((uint64_t)stack->ss_sp, (uint64_t)stack->ss_sp + stack->ss_size);
-    peet__rt.alternative = ctx->alternative;
+    note_alternative(ctx->alternative);
     return 0;
 }
 
