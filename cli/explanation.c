@@ -25,7 +25,7 @@ static long long number_of(const json_t *object, const char *key)
 void peet_cli_explanation_place(FILE *out, const json_t *one)
 {
     const char *file = text_of(one, "file"), *slash = strrchr(file, '/');
-    char name[1000];
+    char name[PEET_CLI_NAME];
 
     if (json_object_get(one, "line"))
         fprintf(out, "%s:%lld", slash ? slash + 1 : file, number_of(one, "line"));

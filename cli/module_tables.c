@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 64, CELL = 480, NAME = 1000, NAMES = 40, LEAST_NAMES = 12, LEAST_TEXT = 44, INDENT = 4, GAP = 2 };
+enum { COLUMNS = 64, CELL = 480, NAMES = 40, LEAST_NAMES = 12, LEAST_TEXT = 44, INDENT = 4, GAP = 2 };
 
 struct layout {
     int n, width[COLUMNS], left[COLUMNS];
@@ -18,7 +18,7 @@ struct layout {
 
 static int text_of(const json_t *cell, char out[CELL])
 {
-    char number[PEET_CLI_NUMBER_BYTES], name[NAME];
+    char number[PEET_CLI_NUMBER_BYTES], name[PEET_CLI_NAME];
     if (json_is_string(cell))
         return peet_cli_text_clean(out, CELL, peet_cli_name(json_string_value(cell), name, sizeof(name)), CELL / 4);
     if (json_is_integer(cell) && json_integer_value(cell) >= 0)

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <jansson.h>
 
+/** Room for most names. */
+enum { PEET_CLI_NAME = 1000 };
+
 /**
  * peet_cli_name() - what a symbol is called in C++, short: without the type of the result, "std::" for its inline
  * namespaces, long template arguments as "...", as in "std::map<...>::operator[](std::basic_string<char, ...>&&)"

@@ -77,7 +77,7 @@ void peet_cli_progress_show(struct peet_cli_progress *progress)
         peet_cli_short(cycles, (double)page[PEET_PROGRESS_CYCLES]),
         peet_cli_short(instructions, (double)page[PEET_PROGRESS_INSTRUCTIONS]),
         (unsigned long long)page[PEET_PROGRESS_CONTEXTS], page[PEET_PROGRESS_CONTEXTS] == 1 ? "" : "s", seconds);
-    /* What the subject is about to write it may still be making: from the first time that it has the line, nothing is shown. */
+    /* The subject may still be making what it is about to write: the first time that it has the line, nothing is shown. */
     static int is_subjects;
     const int was_subjects = is_subjects;
     is_subjects = page[PEET_PROGRESS_LINE] == PEET_LINE_SUBJECT;

@@ -56,7 +56,7 @@ static int functions(struct peet_cli_account *a, const json_t *list, int top)
     json_array_foreach((json_t *)list, i, one)
     {
         int at = (int)i < top ? (int)i : top;
-        char name[1000];
+        char name[PEET_CLI_NAME];
         snprintf(a->functions[at].name, PEET_CLI_STACK_NAME, "%s",
             (int)i < top ? peet_cli_name(text(one, "name"), name, sizeof(name)) : "the rest");
         add(a, &a->functions[at], one);

@@ -133,11 +133,8 @@ static uint64_t expected_instructions(const json_t *earlier, const struct peet_c
 /* As many as the machine will have: cores, and threads of them if it has a parameter of that name. */
 static uint64_t processors_of(const struct peet_config *config)
 {
-    const struct peet_config_module *machine = &config->machine;
-    uint64_t each = 0;
-    for (size_t i = 0; i < machine->nparams; i++)
-        if (strcmp(machine->params[i].name, "threads") == 0)
-            each = strtoull(machine->params[i].text, NULL, 0);
+    const struct peet_config_param *threads = peet_config_param_of(&config->machine, "threads");
+    const uint64_t each = threads ? strtoull(threads->text, NULL, 0) : 0;
     return config->cores * (each ? each : 1);
 }
 

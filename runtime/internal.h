@@ -199,6 +199,14 @@ void peet__real_exit(int status) __attribute__((noreturn));
 
 /** next() - the definition of a libc function behind the one of ours.  Never NULL. */
 void *peet__next(const char *name);
+/** The C library's function of the same name as ours, looked up once. */
+#define PEET__REAL(name) \
+    __extension__({ \
+        static __typeof__(&name) peet__real; \
+        if (__builtin_expect(!peet__real, 0)) \
+            peet__real = (__typeof__(&name))peet__next(#name); \
+        peet__real; \
+    })
 
 /* ----------------------------------------------------------------------------------- arguments.c */
 

@@ -10,8 +10,8 @@
 #define PEET__PAGE 4096ul
 #define PEET__GIB (1ul << 30)
 
-/* What constructors of libraries record, notes of allocations, lists of mappings: not near the libraries, where translations of their
- * code want to lie, and where libraries come and go.  These are wishes, no more, and none of the subject's business. */
+/* What constructors of libraries record, notes of allocations, lists of mappings: not near the libraries, where
+ * translations of their code want to lie, and where libraries come and go.  These are wishes, no more, and none of the subject's business. */
 #define PEET__CAPTURE_BASE 0x10e000000000ul
 #define PEET__NOTES_BASE 0x10e800000000ul
 #define PEET__LISTS_BASE 0x10f000000000ul

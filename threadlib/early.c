@@ -20,14 +20,15 @@ static unsigned nreal;
 
 static void begin_all(void)
 {
-    for (struct peet__thread *t = first; t; t = t->next_early)
+    for (struct peet__thread *t = first, *next; t; t = next) {
+        next = t->next_early; /* it may be over when the next one begins */
         peet__thread_announce(t, NULL);
+    }
 }
 
 static void *run_real(void *thread)
 {
-    const struct peet__thread *t = thread;
-    return t->c11 ? (void *)(intptr_t)((int (*)(void *))(void *)t->fn)(t->arg) : t->fn(t->arg);
+    return peet__thread_call(thread);
 }
 
 static void run_all_real(void)

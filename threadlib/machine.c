@@ -17,6 +17,7 @@
 /* Constructors of libraries see the machine that is to come. */
 static int machine_known(void)
 {
+    peet__begin_early();
     return peet__simulating() || peet__constructing();
 }
 
@@ -105,7 +106,6 @@ PUBLIC int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 
 PUBLIC int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
-    peet__begin_early();
     if (!machine_known() || !known_pid(pid))
         return PEET__REAL(sched_getaffinity)(pid, bytes, set);
     int err = peet__affinity_get(peet__thread_self(), bytes, set);
@@ -118,7 +118,6 @@ PUBLIC int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 
 PUBLIC long sysconf(int name)
 {
-    peet__begin_early();
     if (machine_known() && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF))
         return (long)peet__processors();
     return PEET__REAL(sysconf)(name);
@@ -126,13 +125,11 @@ PUBLIC long sysconf(int name)
 
 PUBLIC int get_nprocs(void)
 {
-    peet__begin_early();
     return machine_known() ? (int)peet__processors() : PEET__REAL(get_nprocs)();
 }
 
 PUBLIC int get_nprocs_conf(void)
 {
-    peet__begin_early();
     return machine_known() ? (int)peet__processors() : PEET__REAL(get_nprocs_conf)();
 }
 

@@ -191,10 +191,7 @@ static void run(uint64_t tp, uint64_t unused)
     memset(&bottom, 0, sizeof bottom);
     if (_setjmp((struct __jmp_buf_tag *)bottom.cancel_jmp_buf) == 0) {
         self->cleanup = &bottom;
-        if (self->c11)
-            self->result = (void *)(intptr_t)((int (*)(void *))(void *)self->fn)(self->arg);
-        else
-            self->result = self->fn(self->arg);
+        self->result = peet__thread_call(self);
     }
     finish(self);
 }
@@ -424,20 +421,21 @@ static int join_timed(pthread_t thread, void **out_result, clockid_t clock, cons
     return PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
 }
 
-/* The thread, if a constructor made it and it is the C library's now, perhaps because this one waits for it. */
-static struct peet__thread *early_one(pthread_t thread)
+/* A thread that is the C library's: one that a constructor has made, perhaps because this one waits for it, or any if
+ * nothing is simulated.  Returns: whether it is; @out_err is what the caller hears */
+static int join_of_libc(pthread_t thread, int (*join)(pthread_t, void **, clockid_t, const struct timespec *),
+    void **out_result, clockid_t clock, const struct timespec *until, int *out_err)
 {
     peet__early_waits();
-    return peet__early_real(thread);
-}
-
-static int join_early(struct peet__thread *t, int (*join)(pthread_t, void **, clockid_t, const struct timespec *),
-    void **out_result, clockid_t clock, const struct timespec *until)
-{
-    const int err = join(t->real, out_result, clock, until);
-    if (!err)
-        forget(t);
-    return err;
+    struct peet__thread *const early = peet__early_real(thread);
+    if (!early && peet__simulating())
+        return 0;
+    *out_err = early      ? join(early->real, out_result, clock, until)
+        : peet__real_on() ? real_join(thread, join, out_result, clock, until)
+                          : join(thread, out_result, clock, until);
+    if (early && *out_err == 0)
+        forget(early);
+    return 1;
 }
 
 PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
@@ -509,35 +507,26 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
 
 PUBLIC int pthread_join(pthread_t thread, void **out_result)
 {
-    struct peet__thread *early = early_one(thread);
-    if (early)
-        return join_early(early, join_plain, out_result, 0, NULL);
-    if (!peet__simulating())
-        return peet__real_on() ? real_join(thread, join_plain, out_result, 0, NULL)
-                               : PEET__REAL(pthread_join)(thread, out_result);
+    int err;
+    if (join_of_libc(thread, join_plain, out_result, 0, NULL, &err))
+        return err;
     return join(thread, out_result, PEET_NEVER, 0);
 }
 
 PUBLIC int pthread_tryjoin_np(pthread_t thread, void **out_result)
 {
-    struct peet__thread *early = early_one(thread);
-    if (early)
-        return join_early(early, join_try, out_result, 0, NULL);
-    if (!peet__simulating())
-        return peet__real_on() ? real_join(thread, join_try, out_result, 0, NULL)
-                               : PEET__REAL(pthread_tryjoin_np)(thread, out_result);
-    int err = join(thread, out_result, 0, 1);
+    int err;
+    if (join_of_libc(thread, join_try, out_result, 0, NULL, &err))
+        return err;
+    err = join(thread, out_result, 0, 1);
     return err == ETIMEDOUT ? EBUSY : err;
 }
 
 PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
 {
-    struct peet__thread *early = early_one(thread);
-    if (early)
-        return join_early(early, join_clock, out_result, clock, until);
-    if (!peet__simulating())
-        return peet__real_on() ? real_join(thread, join_clock, out_result, clock, until)
-                               : PEET__REAL(pthread_clockjoin_np)(thread, out_result, clock, until);
+    int err;
+    if (join_of_libc(thread, join_clock, out_result, clock, until, &err))
+        return err;
     if (until && (!peet__deadline_clock(clock) || !peet__deadline_valid(until)))
         return EINVAL;
     return join(thread, out_result, until ? peet_rt_cycles_until(clock, until) : PEET_NEVER, 0);
@@ -545,12 +534,9 @@ PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t c
 
 PUBLIC int pthread_timedjoin_np(pthread_t thread, void **out_result, const struct timespec *until)
 {
-    struct peet__thread *early = early_one(thread);
-    if (early)
-        return join_early(early, join_timed, out_result, 0, until);
-    if (!peet__simulating())
-        return peet__real_on() ? real_join(thread, join_timed, out_result, 0, until)
-                               : PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
+    int err;
+    if (join_of_libc(thread, join_timed, out_result, 0, until, &err))
+        return err;
     return pthread_clockjoin_np(thread, out_result, CLOCK_REALTIME, until);
 }
 

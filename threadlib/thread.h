@@ -98,15 +98,6 @@ static inline int peet__thread_kept(void)
     return peet__simulating() || (__builtin_expect(peet__rt.forked, 0) && peet__thread_came_along());
 }
 
-/** The C library's function of the same name as ours, looked up once. */
-#define PEET__REAL(name) \
-    __extension__({ \
-        static __typeof__(&name) peet__real; \
-        if (__builtin_expect(!peet__real, 0)) \
-            peet__real = (__typeof__(&name))peet__next(#name); \
-        peet__real; \
-    })
-
 /** The calling thread.  Never NULL. */
 struct peet__thread *peet__thread_self(void);
 /** The thread of a pthread_t; NULL: there is none. */
@@ -139,6 +130,12 @@ void peet__early_add(struct peet__thread *t);
 struct peet__thread *peet__early_real(pthread_t thread);
 /** The wish of a thread without attributes, as the calling thread's children have it. */
 void peet__thread_wish_init(struct peet__thread_wish *out_wish);
+
+/** What the thread is for.  Returns: its result */
+static inline void *peet__thread_call(const struct peet__thread *t)
+{
+    return t->c11 ? (void *)(intptr_t)((int (*)(void *))(void *)t->fn)(t->arg) : t->fn(t->arg);
+}
 
 /* ------------------------------------------------------------------------------------ cancellation */
 

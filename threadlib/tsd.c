@@ -18,7 +18,7 @@ static struct {
 /* Contexts have values of their own from the first constructor on, and keep them in a child of fork(). */
 static int ours(void)
 {
-    return peet__thread_kept() || (peet__constructing());
+    return peet__thread_kept() || peet__constructing();
 }
 
 PUBLIC int pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *))

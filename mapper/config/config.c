@@ -414,12 +414,9 @@ int peet_config_set_frequency(struct peet_config *config, const char *where, con
 int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text,
     struct peet_error *error)
 {
-    struct peet_config_param *more, *p = NULL;
+    struct peet_config_param *more, *p = peet_config_param_of(m, name);
     int err;
 
-    for (size_t i = 0; i < m->nparams; i++)
-        if (!strcmp(m->params[i].name, name))
-            p = &m->params[i];
     if (!p) {
         more = realloc(m->params, (m->nparams + 1) * sizeof *more);
         if (!more)

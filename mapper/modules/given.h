@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /** One parameter of a module. */
 struct peet_config_param {
@@ -24,5 +25,14 @@ struct peet_config_module {
     struct peet_config_param *params;
     size_t nparams;
 };
+
+/** The parameter of that name, as it was given; NULL: it was not. */
+static inline struct peet_config_param *peet_config_param_of(const struct peet_config_module *given, const char *name)
+{
+    for (size_t i = 0; given && i < given->nparams; i++)
+        if (strcmp(given->params[i].name, name) == 0)
+            return &given->params[i];
+    return NULL;
+}
 
 #endif

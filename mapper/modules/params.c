@@ -116,14 +116,6 @@ static int unknown(const struct peet_module *module, const struct peet_config_pa
         n ? " (`peet sims " : "; it has none", n ? module->name : "", n ? "` lists them)" : "");
 }
 
-static const struct peet_config_param *given_of(const struct peet_config_module *given, const char *name)
-{
-    for (size_t i = 0; given && i < given->nparams; i++)
-        if (!strcmp(given->params[i].name, name))
-            return &given->params[i];
-    return NULL;
-}
-
 int peet_modhost_values(const struct peet_module *module, const struct peet_config_module *given,
     union peet_value *out_values, struct peet_error *error)
 {
@@ -140,7 +132,7 @@ int peet_modhost_values(const struct peet_module *module, const struct peet_conf
             return unknown(module, &given->params[i], error);
     }
     for (unsigned j = 0; j < n; j++) {
-        const struct peet_config_param *g = given_of(given, module->params[j].name);
+        const struct peet_config_param *g = peet_config_param_of(given, module->params[j].name);
 
         err = g ? peet_modhost_value(&module->params[j], where_of(module, g, where, sizeof where), g->text,
                       &out_values[j], error)
@@ -184,7 +176,7 @@ int peet_modhost_fill(const struct peet_module *module, struct peet_config_modul
     unsigned done = 0;
 
     for (; !err && done < n; done++) {
-        const struct peet_config_param *g = given_of(given, module->params[done].name);
+        const struct peet_config_param *g = peet_config_param_of(given, module->params[done].name);
         struct peet_config_param *p = &params[done];
 
         p->type = module->params[done].type;

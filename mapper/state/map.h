@@ -513,8 +513,8 @@ void peet__map_module_finish(struct peet_map_module *m);
 int peet__map_module_json(struct peet_map *map, struct peet_map_module *m, json_t *root);
 
 /* ---- deliver.c */
-/** @is_machine: it is the machine, or follows it, and is what that machine would have been; @follower: its number, from 1, if
- * it follows */
+/** @is_machine: it is the machine, or follows it, and is what that machine would have been; @follower: its number, from
+ * 1, if it follows */
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
     int is_machine, unsigned follower, struct peet_map_module **out_module, struct peet_error *error);
 void peet__map_module_free(struct peet_map_module *module);

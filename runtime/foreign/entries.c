@@ -171,8 +171,8 @@ static int take(struct peet__foreign_image *i, uint64_t at)
     return 1;
 }
 
-/* Room for a jump in what fills the text up between functions, within reach of a short one, and not where that goes: what fills up
- * begins behind the first byte of a function that only returns.  0: none */
+/* Room for a jump in what fills the text up between functions, within reach of a short one, and not where that stands,
+ * which a function of one byte is shorter than.  0: none */
 static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
 {
     for (unsigned k = 0; k + 1 < i->nfunctions; k++) {

@@ -343,7 +343,8 @@ static int improve(uint64_t pc)
     return image && !is_c_library(image);
 }
 
-/* A way out of translations, to code that is not foreign or cannot be translated; the tables of the dispatcher forget it. */
+/* A way out of translations, to code that is not foreign or cannot be translated.  The tables of the dispatcher forget
+ * it. */
 struct way_out {
     UT_hash_handle hh;
     uint64_t target; /* the key */

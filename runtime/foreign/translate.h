@@ -34,10 +34,10 @@ struct peet__foreign_function {
     int8_t jumps; /* through tables: 1, 0 not, -1 not looked */
 };
 
-/** A loaded object with foreign code. */
-/** A linker that aligns code to more than a page leaves it in several segments. */
+/** Segments with code: a linker that aligns it to more than a page leaves it in several.  Parts of its translations. */
 enum { PEET_FOREIGN_PIECES = 4, PEET_FOREIGN_CACHES = 24 };
 
+/** A loaded object with foreign code. */
 struct peet__foreign_image {
     struct peet__foreign_image *next;
     const char *path, *name; /* name: behind the last slash */

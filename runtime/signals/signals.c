@@ -455,12 +455,9 @@ void peet__signals_end(void)
 
 static void on_recorded(int signal, siginfo_t *info, void *uc)
 {
-    const struct sigaction *action = &actions[signal];
+    struct handler_call call = {actions[signal], signal, info, uc};
     int paused = peet__real_pauses(1);
-    if (action->sa_flags & SA_SIGINFO)
-        action->sa_sigaction(signal, info, uc);
-    else
-        action->sa_handler(signal);
+    call_now(&call);
     peet__real_goes_on(paused);
 }
 

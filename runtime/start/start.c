@@ -103,25 +103,17 @@ void peet__begin_now(void)
     begin_all((int)argc, argv_end - argc, environ);
 }
 
-typedef char *getenv_fn(const char *);
-
 /* The environment of a simulated process is not the program's before it begins. */
 PUBLIC char *getenv(const char *name)
 {
-    static getenv_fn *real;
     peet__begin_early();
-    if (!real)
-        real = (getenv_fn *)peet__next("getenv");
-    return real(name);
+    return PEET__REAL(getenv)(name);
 }
 
 PUBLIC char *secure_getenv(const char *name)
 {
-    static getenv_fn *real;
     peet__begin_early();
-    if (!real)
-        real = (getenv_fn *)peet__next("secure_getenv");
-    return real(name);
+    return PEET__REAL(secure_getenv)(name);
 }
 
 /* ------------------------------------------------------------------------------------------------ the host */

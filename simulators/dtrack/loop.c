@@ -103,8 +103,6 @@ static void take(struct dtrack *self, struct dtrack_plan *plan, const struct pee
     }
     dtrack__sample_turns(self, plan, event, values, turns);
     plan->executions += turns;
-    if (plan->next < plan->executions)
-        plan->next = plan->executions;
 }
 
 static void advance(const struct peet_block *block, uint64_t *values, const int64_t *strides, uint64_t turns)

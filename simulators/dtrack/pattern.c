@@ -3,10 +3,12 @@
  * Access patterns.  For each reference (or group of them that move together) and structure: the distribution of strides
  * between one execution and the next.  Not all executions are looked at: the first ones of a block, then a few in a row
  * after pauses of pseudo-random length, each standing for those that were left out; of turns of loops those that would be
- * if they came one by one.  A reference is regular if the entropy of its strides is low; a structure's pattern is what most of
- * its accesses are.
+ * if they came one by one.  A reference is regular if the entropy of its strides is low; a structure's pattern is what
+ * most of its accesses are.
  */
 #include "dtrack.h"
+
+#include "../common/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,15 +61,13 @@ static void add(struct dtrack_strides *s, int64_t stride, uint64_t weight)
     s->weights[least] = weight;
 }
 
-/** Which executions are looked at must not follow the program's own rhythm, nor depend on what other blocks do: a hash of the
- * seed, the block and the execution (the finalizer of MurmurHash3). */
+/** Which executions are looked at must not follow the program's own rhythm, nor depend on what other blocks do: a hash of
+ * the seed, the block and the execution. */
 static uint64_t random_number(const struct dtrack *self, const struct dtrack_plan *plan)
 {
-    uint64_t x = self->seed ^ plan->block->pc * 0x9e3779b97f4a7c15u ^ plan->next;
+    uint64_t state = self->seed ^ plan->block->pc * 0x9e3779b97f4a7c15u ^ plan->next;
 
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-    return x ^ x >> 33;
+    return peet_sim_random(&state);
 }
 
 /** When to look next, after this execution. */
