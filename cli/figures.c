@@ -4,6 +4,7 @@
 
 #include "common.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,11 +389,13 @@ json_t *peet_cli_stats_load(const char *folder)
         peet_cli_complain("%s: the name is too long", folder);
         return NULL;
     }
+    errno = 0;
     json_t *stats = json_load_file(path, 0, &where);
+    const char *why = where.line < 0 && errno ? strerror(errno) : where.text;
     if (!stats)
         peet_cli_complain(
             "%s: %s; \"peet run -d %s -- PROG\" makes it, \"peet run --observe dtrack ...\" with data structures", path,
-            where.text, folder);
+            why, folder);
     else if (!json_is_object(json_object_get(stats, "time")) && !json_is_object(json_object_get(stats, "totals"))) {
         peet_cli_complain("%s: this is not a results folder of peet run: neither \"time\" nor \"totals\" are there",
             path);

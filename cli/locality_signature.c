@@ -250,7 +250,7 @@ int peet_cli_signature_read(const char *path, const char *part, struct peet_cli_
 {
     struct stat about;
     if (stat(path, &about) != 0)
-        return peet_error_set(error, PEET_EIO, "%s: %s", path, strerror(errno));
+        return peet_error_set(error, errno == ENOENT ? PEET_ENOTFOUND : PEET_EIO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(about.st_mode))
         return read_folder(path, part ? part : "run", out, error);
     if (part)

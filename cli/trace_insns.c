@@ -423,6 +423,15 @@ static const struct argp convert_parser = {
            "  OUTPUT is a folder with one file for each context if TRACE is peet's own, else a file.",
 };
 
+static int is_format(const char *name)
+{
+    const char *const *f = peet_insn_formats;
+
+    while (*f && strcmp(*f, name))
+        f++;
+    return *f != NULL;
+}
+
 int peet_cli_trace_convert(int argc, char **argv)
 {
     struct converted asked = {.names = {NULL}};
@@ -433,7 +442,11 @@ int peet_cli_trace_convert(int argc, char **argv)
     const char *const *names = asked.names, *from = asked.from, *to = asked.to;
     if (strcmp(to, "peet") == 0)
         return convert_to_peet(names[0], from, names[1]);
-    if (!from)
+    if (!is_format(to)) {
+        peet_cli_complain("--to: there is no format '%s': peet, din, lackey, champsim and drmemtrace are known", to);
+        return PEET_CLI_USAGE;
+    }
+    if (!from && !peet_recording_is(names[0]))
         from = peet_insn_format_of(names[0]);
     int err =
         from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);

@@ -30,6 +30,14 @@ static int is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* What a file's name says that it is, if it is not a trace of peet of such a name. */
+static const char *format_of(const char *path)
+{
+    const char *format = peet_insn_format_of(path);
+
+    return format && !peet_recording_is(path) ? format : NULL;
+}
+
 static int add_file(struct peet_import *import, const char *path, const char *format, struct peet_error *error)
 {
     char **more;
@@ -55,11 +63,12 @@ static int find_in(const char *folder, const char *format, struct peet_import *i
     int err = n < 0 ? peet_error_set(error, PEET_EIO, "%s: cannot be read: %s", folder, strerror(errno)) : 0;
 
     for (int i = 0; i < n; i++) {
-        const char *its = peet_insn_format_of(entries[i]->d_name);
         char path[PATH_MAX];
+        const char *its = (size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < sizeof path
+            ? format_of(path)
+            : NULL;
 
-        if (!err && its && (size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < sizeof path &&
-            !is_folder(path))
+        if (!err && its && !is_folder(path))
             err = add_file(import, path, format ? format : its, error);
         free(entries[i]);
     }
@@ -78,7 +87,7 @@ static const char *known(const char *format)
 
 int peet_import_find(const char *path, const char *format, struct peet_import *out_import, struct peet_error *error)
 {
-    const char *its = format ? known(format) : peet_insn_format_of(path);
+    const char *its = format ? known(format) : format_of(path);
     char inner[PATH_MAX];
     int err = 0;
 

@@ -370,6 +370,23 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
     return err;
 }
 
+/* The magic word stands behind the frame's own head. */
+static int is_head(const char head[static PEET__HEAD_BYTES])
+{
+    return memcmp(head + 8, PEET__HEAD_MAGIC, 8) == 0;
+}
+
+int peet_recording_is(const char *path)
+{
+    char head[PEET__HEAD_BYTES];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int is = fd >= 0 && pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head && is_head(head);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 int peet_recording_open(const char *path, struct peet_recording **out_recording, struct peet_error *error)
 {
     struct peet_error mine = {0};
@@ -391,8 +408,7 @@ int peet_recording_open(const char *path, struct peet_recording **out_recording,
         err = peet_error_set(&mine, PEET_EFORMAT, "%s: not a file", path);
     } else {
         r->bytes = (uint64_t)st.st_size;
-        if (r->bytes < sizeof head || read_at(r, 0, head, sizeof head, &mine) ||
-            memcmp(head + 8, PEET__HEAD_MAGIC, 8)) {
+        if (r->bytes < sizeof head || read_at(r, 0, head, sizeof head, &mine) || !is_head(head)) {
             mine.code = 0;
             err = peet_error_set(&mine, PEET_EFORMAT, "%s: not a trace of peet", path);
         }

@@ -149,6 +149,9 @@ int peet_unpack(struct peet_packer *packer, const struct peet_packed_words *pack
 
 struct peet_recording;
 
+/** peet_recording_is() - whether the file at `path` begins as a trace of peet; 0 as well if it cannot be read */
+int peet_recording_is(const char *path);
+
 /**
  * peet_recording_open() - read the index, or the whole file if it has none
  * Returns: 0; PEET_EIO; PEET_EFORMAT, PEET_EVERSION: with a message; PEET_ENOMEM

@@ -31,6 +31,16 @@ same a.json <("$peet" trace info --json few.run) "info"
 must "$peet" trace print few.run --limit=3 --skip 2 >a.txt
 equal "instructions printed" "$(awk '$1 == 2 { on = 1 } on && $1 ~ /^[0-9]+$/' a.txt | wc -l)" 3
 
+# A trace of peet is one whatever its name: these endings are other tools'.
+for ending in trace din; do
+    cp few.run/trace.peet "few.$ending"
+    must "$peet" run -q --from "few.$ending" -d few.replayed
+    equal "instructions of few.$ending" "$(value few.replayed/stats.json totals.instructions)" \
+        "$(value few.run/stats.json totals.instructions)"
+    must "$peet" trace convert --to lackey "few.$ending" "few.$ending.lackey"
+    must diff -r a.lackey "few.$ending.lackey"
+done
+
 refused() { # TEXT ARGUMENTS...
     local text=$1 status=0
     shift
