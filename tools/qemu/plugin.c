@@ -14,6 +14,7 @@
  * it, a fault had stopped it, and its first attempt does not count.
  */
 #include "api.h"
+#include "host.h"
 
 #include "trace/code.h"
 #include <peet/extract.h>
@@ -32,10 +33,9 @@
 #include <uthash.h>
 
 #define EXPORT __attribute__((visibility("default")))
-EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
-enum { CPUS_MAX = 64, PROGRAMS_MAX = 256, THREADS_MAX = 4096, NUMBER_BITS = 8, LEVEL = 3, LENGTH_MAX = 15 };
+enum { PROGRAMS_MAX = 256, THREADS_MAX = 4096, NUMBER_BITS = 8, LEVEL = 3, LENGTH_MAX = 15 };
 
 /** An instruction as it was translated; lives as long as QEMU. */
 struct translated {
@@ -63,23 +63,16 @@ struct thread {
     uint64_t kernel_blocks; /* that had been executed when the instruction began */
 };
 
-struct cpu {
-    struct qemu_cpu *qemu;
-    struct thread *thread; /* whose instruction it executes; NULL: nobody's */
-};
-
 static struct {
     pthread_mutex_t lock;
     char out[PATH_MAX - 300], *files[PROGRAMS_MAX];
     struct translated *code;
     struct peet_extract *extract;
-    struct qemu_bytes *bytes;
     struct program programs[PROGRAMS_MAX];
     struct thread threads[THREADS_MAX];
     unsigned nthreads;
-    struct cpu cpus[CPUS_MAX];
-    const struct translated *now; /* what is being looked at */
-    uint64_t kernel_blocks;       /* executed by all processors */
+    struct thread *executes[PEET_QEMU_CPUS_MAX]; /* whose instruction each processor executes; NULL: nobody's */
+    const struct translated *now;                /* what is being looked at */
     int failed;
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -198,19 +191,9 @@ static void finish(uint64_t id, void *arg)
 
 /* ----------------------------------------------------------------------------------- instructions */
 
-static uint64_t read_register(struct cpu *cpu, int number)
-{
-    uint64_t value = 0;
-
-    g_byte_array_set_size(here.bytes, 0);
-    x86_cpu_gdb_read_register(cpu->qemu, here.bytes, number);
-    memcpy(&value, here.bytes->data, here.bytes->n < 8 ? here.bytes->n : 8);
-    return value;
-}
-
 static uint64_t translate(void *arg, unsigned cpu, uint64_t address)
 {
-    const uint64_t page = cpu_get_phys_page_debug(here.cpus[cpu].qemu, address & ~(uint64_t)4095);
+    const uint64_t page = peet_qemu_host_page(cpu, address);
 
     (void)arg;
     return page == UINT64_MAX ? PEET_EXTRACT_UNMAPPED : page;
@@ -219,7 +202,7 @@ static uint64_t translate(void *arg, unsigned cpu, uint64_t address)
 static uint64_t number_of(void *arg, unsigned cpu)
 {
     (void)arg;
-    return (uint32_t)read_register(&here.cpus[cpu], QEMU_REGISTER_RAX);
+    return peet_qemu_host_eax(cpu);
 }
 
 /** What the thread has executed is complete. */
@@ -235,13 +218,13 @@ static void settle(struct thread *t)
 static void belongs(void *arg, unsigned number, const struct peet_extract_insn *insn)
 {
     struct thread *t = &here.threads[number];
-    const int was_in_kernel = t->kernel_blocks != here.kernel_blocks;
+    const int was_in_kernel = t->kernel_blocks != peet_qemu_host_counted();
 
     (void)arg;
     if (number >= here.nthreads)
         return;
-    here.cpus[insn->core].thread = t;
-    t->kernel_blocks = here.kernel_blocks;
+    here.executes[insn->core] = t;
+    t->kernel_blocks = peet_qemu_host_counted();
     if (t->pending == here.now && here.now->repeats)
         return;
     if (t->pending == here.now && was_in_kernel && !here.now->stops)
@@ -254,16 +237,13 @@ static void belongs(void *arg, unsigned number, const struct peet_extract_insn *
 static void executes(unsigned number, void *arg)
 {
     const struct translated *t = arg;
-    struct cpu *cpu = &here.cpus[number];
     struct peet_extract_insn insn = {.core = number, .pc = t->key.pc, .bytes = t->key.bytes, .length = t->key.length};
 
-    if (number >= CPUS_MAX || here.failed)
+    if (number >= PEET_QEMU_CPUS_MAX || here.failed)
         return;
     pthread_mutex_lock(&here.lock);
-    cpu->thread = NULL;
-    if (!cpu->qemu)
-        cpu->qemu = qemu_get_cpu((int)number);
-    insn.sp = read_register(cpu, QEMU_REGISTER_RSP);
+    here.executes[number] = NULL;
+    insn.sp = peet_qemu_host_sp(number);
     here.now = t;
     if (peet_extract_step(here.extract, &insn) == -2)
         fail("out of memory");
@@ -273,7 +253,7 @@ static void executes(unsigned number, void *arg)
 /** A reference of the instruction that the processor executes.  What an interrupt puts on the kernel's stack comes here, too. */
 static void references(unsigned number, uint32_t info, uint64_t address, void *arg)
 {
-    struct thread *t = number < CPUS_MAX ? here.cpus[number].thread : NULL;
+    struct thread *t = number < PEET_QEMU_CPUS_MAX ? here.executes[number] : NULL;
     const uint32_t size = 1u << qemu_plugin_mem_size_shift(info);
     const int store = qemu_plugin_mem_is_store(info);
     struct peet_traced_insn *insn = t ? &t->insn : NULL;
@@ -334,12 +314,10 @@ static void classify(struct translated *t)
 static struct translated *translated_of(const struct qemu_insn *insn)
 {
     struct translated *t, probe;
-    const size_t n = qemu_plugin_insn_size(insn);
 
     memset(&probe, 0, sizeof probe);
     probe.key.pc = qemu_plugin_insn_vaddr(insn);
-    probe.key.length = (uint8_t)(n < LENGTH_MAX ? n : LENGTH_MAX);
-    memcpy(probe.key.bytes, qemu_plugin_insn_data(insn), probe.key.length);
+    probe.key.length = (uint8_t)peet_qemu_host_bytes(insn, probe.key.bytes, LENGTH_MAX);
     HASH_FIND(hh, here.code, &probe.key, sizeof probe.key, t);
     if (t || !(t = malloc(sizeof *t)))
         return t;
@@ -357,11 +335,10 @@ static int has_pattern(const struct qemu_block *block)
     int adds = 0;
 
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(block) && adds < 2; i++) {
-        const struct qemu_insn *insn = qemu_plugin_tb_get_insn(block, i);
+        uint8_t bytes[LENGTH_MAX];
+        const size_t n = peet_qemu_host_bytes(qemu_plugin_tb_get_insn(block, i), bytes, sizeof bytes);
 
-        adds = qemu_plugin_insn_size(insn) == sizeof add && !memcmp(qemu_plugin_insn_data(insn), add, sizeof add)
-            ? adds + 1
-            : 0;
+        adds = n == sizeof add && !memcmp(bytes, add, n) ? adds + 1 : 0;
     }
     return adds == 2;
 }
@@ -370,12 +347,12 @@ static void translates(uint64_t id, struct qemu_block *block)
 {
     (void)id;
     if (qemu_plugin_tb_vaddr(block) >> 63) {
-        qemu_plugin_register_vcpu_tb_exec_inline(block, QEMU_ADD_U64, &here.kernel_blocks, 1);
+        peet_qemu_host_count(block);
         return;
     }
-    if (!singlestep && !has_pattern(block)) /* the firmware, the kernel's beginning: nobody's yet */
+    if (!peet_qemu_host_has_begun() && !has_pattern(block)) /* the firmware, the kernel's beginning: nobody's yet */
         return;
-    singlestep = 1; /* the first process is there */
+    peet_qemu_host_begin(); /* the first process is there */
     pthread_mutex_lock(&here.lock);
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(block); i++) {
         struct qemu_insn *insn = qemu_plugin_tb_get_insn(block, i);
@@ -385,7 +362,7 @@ static void translates(uint64_t id, struct qemu_block *block)
             fail("out of memory");
             break;
         }
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, QEMU_NO_REGISTERS, t);
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, peet_qemu_host_registers(), t);
         qemu_plugin_register_vcpu_mem_cb(insn, references, QEMU_NO_REGISTERS, QEMU_READS_AND_WRITES, t);
     }
     pthread_mutex_unlock(&here.lock);
@@ -427,8 +404,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
         return -1;
     }
     here.extract = peet_extract_new(NULL, &ops, NULL);
-    here.bytes = g_byte_array_new();
-    if (!here.extract || !here.bytes)
+    if (!here.extract || peet_qemu_host_install(id))
         return -1;
     qemu_plugin_register_vcpu_tb_trans_cb(id, translates);
     qemu_plugin_register_atexit_cb(id, finish, NULL);
