@@ -33,6 +33,9 @@ if [ -n "$champsim" ]; then
     champsim=$(cd "$champsim" && pwd)
     configuration=$(sed -n 's/.*generated_environment<\(0x[0-9a-f]*\)> final.*/\1/p' "$champsim/.csconfig/core_inst.inc")
     flags="-std=c++17 -O2 -w -DCHAMPSIM_BUILD=$configuration -I$champsim/inc -I$champsim/.csconfig"
+    generated=$champsim/.csconfig/module_decl.inc # its Makefile makes it
+    [ -e "$generated" ] || make -s -C "$champsim" .csconfig/module_decl.inc .csconfig/legacy_bridge.h >/dev/null 2>&1
+    [ -e "$generated" ] || { echo "traces.sh: ChampSim's Makefile does not make $generated" >&2; exit 2; }
     mkdir -p "$champsim/.csconfig/peet" && cd "$champsim/.csconfig/peet" || exit 2
     for source in "$champsim"/src/*.cc "$champsim"/{branch/hashed_perceptron,btb/basic_btb,prefetcher/no,replacement/lru}/*.cc; do
         case $source in */main.cc | */*_printer.cc) continue ;; esac
