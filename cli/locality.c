@@ -67,7 +67,8 @@ static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Write to FILE; -: standard output", 0},
     {"part", 'p', "PART", 0,
         "Of a run's results: run (default), merged, context=N, window=N, function=NAME, structure=NAME", 0},
-    {"length", 'n', "N", 0, "References of the stream that is made; default 1000000, of a program's inner loop 200000",
+    {"length", 'n', "N", 0,
+        "References of the stream that is made; default 1000000, of a program's inner loop whichever of 50000, 200000, and 1000000 imitates best",
         0},
     {"seed", KEY_SEED, "N", 0, "Of the random numbers; default 1", 0},
     {"only-24", KEY_PLAIN, NULL, 0, "Use the paper's 24 numbers alone, as if the signature had no counts", 0},
@@ -581,6 +582,33 @@ static int choose_replicas(const struct peet_cli_seed *seed, const struct peet_c
     return PEET_CLI_OK;
 }
 
+/* A seed, and its copies.  Of several lengths the one that brings the program nearest to the signature: a short one has too few
+ * far lines, and a long one needs more memory than the program, since it uses no element twice. */
+static int choose_seed(const struct asked *asked, const struct peet_cli_signature *s, uint64_t random,
+    struct peet_cli_seed *out, unsigned *out_replicas, double *out_error)
+{
+    static const uint64_t tried[] = {50000, 200000, 1000000};
+    const size_t ntried = asked->length ? 1 : sizeof(tried) / sizeof(tried[0]);
+    int status = PEET_CLI_OK;
+    for (size_t i = 0; i < ntried; i++) {
+        struct peet_cli_seed seed = {0};
+        unsigned replicas = 1;
+        double mean = 0;
+        status = make_seed(asked, s, tried[i], 1, random, &seed);
+        if (!status)
+            status = choose_replicas(&seed, s, (unsigned)asked->replicas, &replicas, &mean);
+        if (status || (i && mean >= *out_error)) { /* still longer ones are no better */
+            peet_cli_seed_fini(&seed);
+            break;
+        }
+        peet_cli_seed_fini(out);
+        *out = seed;
+        *out_replicas = replicas;
+        *out_error = mean;
+    }
+    return status;
+}
+
 static int write_bench(const struct asked *asked, const struct peet_cli_signature *signatures, const double *weights,
     size_t n)
 {
@@ -596,9 +624,7 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
     for (size_t i = 0; !status && i < n; i++) {
         unsigned replicas = 1;
         double mean = 0;
-        status = make_seed(asked, &signatures[i], 200000, 1, asked->seed + i, &seeds[i]);
-        if (!status)
-            status = choose_replicas(&seeds[i], &signatures[i], (unsigned)asked->replicas, &replicas, &mean);
+        status = choose_seed(asked, &signatures[i], asked->seed + i, &seeds[i], &replicas, &mean);
         if (!status && seeds[i].blocks * replicas * 128 > 1u << 26) {
             peet_cli_complain(
                 "%u copies of %llu blocks are more than 256 MiB; try a smaller --footprint, --length or --replicas",

@@ -41,6 +41,7 @@ static const double MOST_WALKED = 1.2;
 
 struct block {
     uint64_t used[2]; /* its words that steps have taken */
+    uint8_t strided;  /* lines of 64 bytes to which a walk went as the program's goes; a bit each */
     uint32_t slot;    /* in the LRU stack; UNBORN: it is kept for a walk that has not come to it, GONE: used up */
 };
 enum { UNBORN = SLOTS, GONE = SLOTS + 1 };
@@ -58,7 +59,7 @@ struct maker {
      * goes next, UINT64_MAX: there is no walk */
     double strided_aim[PEET_SIM_BUCKETS], strided[PEET_SIM_BUCKETS], strided_all, walked;
     double strided_share; /* of all references to far lines */
-    double used_up;       /* lines of 64 bytes without free words */
+    double used_up;       /* lines of 64 bytes without free words, but for those of the program's own walks */
     uint64_t walk;
     unsigned walk_word; /* of the line */
     /* LRU stack of blocks: slots in order of time, counted by a tree of sums (Fenwick, 1994) */
@@ -152,7 +153,7 @@ static int keep_blocks(struct maker *m, uint32_t n, uint32_t *out_first)
         m->room = room;
     }
     for (uint64_t i = m->nblocks; i < first + n; i++)
-        m->blocks[i] = (struct block){{0, 0}, i < first ? GONE : UNBORN};
+        m->blocks[i] = (struct block){{0, 0}, 0, i < first ? GONE : UNBORN};
     m->nblocks = first + n;
     *out_first = (uint32_t)first;
     return 0;
@@ -503,16 +504,20 @@ static unsigned again(struct maker *m)
 /* Block and word are a step. */
 static int make_step(struct maker *m, uint32_t block, unsigned word, int strided)
 {
+    const unsigned line = word / (WORDS / LINES);
+
     m->blocks[block].used[word / 64] |= 1ull << word % 64;
-    m->used_up += !has_free(m, block, LINES + word / (WORDS / LINES), PEET_SIM_STRIDED_WIDTH);
+    if (!has_free(m, block, LINES + line, PEET_SIM_STRIDED_WIDTH) && !(m->blocks[block].strided >> line & 1))
+        m->used_up++;
     m->seed->steps[m->seed->n++] = (struct peet_cli_step){block * (uint32_t)WORDS + word, 0, 1, strided};
     return observe(m, (uint64_t)block * 512 + word * 4ull);
 }
 
-/* A step of the walk, to the line that is next. */
-static int step_on(struct maker *m, unsigned bucket)
+/* A step of the walk, to the line that is next.  @own: the program makes such steps, and this one does not stand for what is too much */
+static int step_on(struct maker *m, unsigned bucket, int own)
 {
     const uint32_t block = (uint32_t)(m->walk / LINES);
+    m->blocks[block].strided |= (uint8_t)(own << m->walk % LINES);
     const unsigned word = walk_word(m, m->walk);
     lift(m, block);
     m->walk++;
@@ -534,19 +539,18 @@ static int step_in_turn(struct maker *m)
             return -1;
         bucket = walk_bucket(m);
     }
-    return bucket < 0 ? 0 : step_on(m, (unsigned)bucket) ? -1 : 1;
+    return bucket < 0 ? 0 : step_on(m, (unsigned)bucket, 1) ? -1 : 1;
 }
 
 /* So many references to lines that first-level caches do not hold are too many because elements are used up: for each line
- * without free words another one has to come, unless a walk would have gone on to the next one anyway.  Lines that a walk brings
- * are too many as well, but if more walks stood for these, nothing would end them. */
+ * without free words another one has to come, unless a walk that the program makes has brought it, and goes on to the next one
+ * anyway.  Lines that a walk brings are too many as well, but if more walks stood for these, nothing would end them. */
 static double too_many(const struct maker *m)
 {
-    const double most = m->used_up * (1 - m->strided_share);
     double n = 0;
     for (unsigned k = HELD_LINES; k < PEET_SIM_BUCKETS && m->known[PEET_SIM_STRIDED_WIDTH]; k++)
         n += m->made[PEET_SIM_STRIDED_WIDTH][k] - m->aim[PEET_SIM_STRIDED_WIDTH][k] * (m->n + 1);
-    return n > most ? most : n > 0 ? n : 0;
+    return n > m->used_up ? m->used_up : n > 0 ? n : 0;
 }
 
 /* A step to a far line that is none of the walk was drawn.  As many of them belong to the walk as the signature says, and all
@@ -559,7 +563,7 @@ static int step_instead(struct maker *m)
         return 0;
     if (walk_bucket(m) < 0 && begin_walk(m))
         return -1;
-    return walk_bucket(m) < 0 ? 0 : step_on(m, (unsigned)walk_bucket(m)) ? -1 : 1;
+    return walk_bucket(m) < 0 ? 0 : step_on(m, (unsigned)walk_bucket(m), excess < 1) ? -1 : 1;
 }
 
 /* A step to a block that is new to the stack. */
