@@ -57,9 +57,10 @@ struct maker {
     uint64_t random;
     /* Of each reuse distance of 64-byte lines what is strided, as aim (shares) and so far; the line to which the walk
      * goes next, UINT64_MAX: there is no walk */
-    double strided_aim[PEET_SIM_BUCKETS], strided[PEET_SIM_BUCKETS], strided_all, walked;
-    double strided_share; /* of all references to far lines */
-    double used_up;       /* lines of 64 bytes without free words, but for those of the program's own walks */
+    double strided_aim[PEET_SIM_BUCKETS], strided[PEET_SIM_BUCKETS], strided_all;
+    double walked, replaced; /* steps of the program's own walks; those that stand for what is too much */
+    double strided_share;    /* of all references to far lines */
+    double used_up;          /* lines of 64 bytes without free words, but for those of the program's own walks */
     uint64_t walk;
     unsigned walk_word; /* of the line */
     /* LRU stack of blocks: slots in order of time, counted by a tree of sums (Fenwick, 1994) */
@@ -523,7 +524,7 @@ static int step_on(struct maker *m, unsigned bucket, int own)
     m->walk++;
     m->walk_word = word % (WORDS / LINES);
     m->strided[bucket]++;
-    m->walked++;
+    own ? m->walked++ : m->replaced++;
     return make_step(m, block, word, 1);
 }
 
@@ -553,24 +554,25 @@ static double too_many(const struct maker *m)
     return n > m->used_up ? m->used_up : n > 0 ? n : 0;
 }
 
-/* A step to a far line that is none of the walk was drawn.  As many of them belong to the walk as the signature says, and all
- * that are too many: a prefetcher foresees them, and the program has none.  Returns: as above */
-static int step_instead(struct maker *m)
+/* A step to a far line that is none of the walk was drawn; @isnew: to one that was never referenced.  As many of them belong to
+ * the walk as the signature says, and of the new ones all that are too many: a prefetcher foresees them, and the program has
+ * none.  Returns: as above */
+static int step_instead(struct maker *m, int isnew)
 {
-    const double excess = too_many(m);
-    if (!m->options->once || m->walked >= MOST_WALKED * m->strided_all * m->n + excess ||
-        (excess < 1 && uniform(m) >= m->strided_share))
+    const int replaces = isnew && m->replaced < too_many(m);
+    if (!m->options->once ||
+        (!replaces && (m->walked >= MOST_WALKED * m->strided_all * m->n || uniform(m) >= m->strided_share)))
         return 0;
     if (walk_bucket(m) < 0 && begin_walk(m))
         return -1;
-    return walk_bucket(m) < 0 ? 0 : step_on(m, (unsigned)walk_bucket(m), excess < 1) ? -1 : 1;
+    return walk_bucket(m) < 0 ? 0 : step_on(m, (unsigned)walk_bucket(m), !replaces) ? -1 : 1;
 }
 
 /* A step to a block that is new to the stack. */
 static int step_to_new(struct maker *m)
 {
     uint32_t block;
-    int made = step_instead(m);
+    int made = step_instead(m, 1);
     if (made)
         return made < 0 ? -1 : 0;
     return new_block(m, &block) ? -1 : make_step(m, block, draw_word(m, block), 0);
@@ -605,7 +607,7 @@ static int step(struct maker *m)
     word = draw_word(m, block);
     if (m->options->once) {
         const int found = line_bucket(m, block * (uint64_t)LINES + word / (WORDS / LINES));
-        if ((found >= FAR_LINES || (found >= HELD_LINES && too_many(m) >= 1)) && (made = step_instead(m)))
+        if (found >= FAR_LINES && (made = step_instead(m, found == PEET_SIM_COLD)))
             return made < 0 ? -1 : 0;
     }
     lift(m, block);
