@@ -394,7 +394,7 @@ int peet_cli_export_trace(const json_t *stats, const char *folder, const char *p
     fputs("\n]}\n", t.out);
     json_decref(objects);
     peet_cli_timeline_fini(&timeline);
-    if (t.bad)
+    if (t.bad && !ferror(t.out)) /* what could not be written is said below */
         peet_error_set(error, PEET_ENOMEM, "out of memory");
-    return peet_cli_whole_close(t.out, path, !t.bad, error);
+    return peet_cli_whole_close(t.out, path, !t.bad || ferror(t.out), error);
 }

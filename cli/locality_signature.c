@@ -158,6 +158,12 @@ static int read_signature(const json_t *file, const char *name, struct peet_cli_
             json_is_integer(version) ? (long long)json_integer_value(version) : -1, PEET_CLI_SIGNATURE_VERSION);
     if (!json_is_integer(line) || json_integer_value(line) != 512)
         return peet_error_set(error, PEET_EFORMAT, "%s: \"line_bytes\" is not 512", name);
+    const json_t *depths = json_object_get(file, "depths_lines");
+    for (unsigned k = 0; depths && k < PEET_SIM_DEPTHS; k++)
+        if (json_array_size(depths) != PEET_SIM_DEPTHS ||
+            json_number_value(json_array_get(depths, k)) != (double)(1u << k))
+            return peet_error_set(error, PEET_EFORMAT, "%s: \"depths_lines\" is not 1, 2, 4 ... %u", name,
+                1u << (PEET_SIM_DEPTHS - 1));
     if ((status = rates(file, "reuse_cdf", out->reuse_cdf, PEET_SIM_DEPTHS, name, error)) ||
         (status = rates(file, "alphas", out->alphas, PEET_SIM_HALVINGS, name, error)))
         return status;
@@ -209,9 +215,10 @@ static const json_t *find_part(const json_t *locality, const char *part)
         {
             const char *name = json_string_value(json_object_get(one, "name"));
             const json_t *context = json_object_get(one, "context");
-            if (lists[i].by_name
-                    ? name && strcmp(name, part + length) == 0
-                    : strtoll(part + length, NULL, 10) == (context ? json_integer_value(context) : (json_int_t)k))
+            const long long number = context ? json_integer_value(context) : (json_int_t)k;
+            char digits[24];
+            snprintf(digits, sizeof(digits), "%lld", number);
+            if (lists[i].by_name ? name && strcmp(name, part + length) == 0 : strcmp(part + length, digits) == 0)
                 return one;
         }
         return NULL;

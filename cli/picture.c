@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WIDTH = 1200, LINE = 24, AROUND = 112, NAME = 44, COLUMNS = 200 };
 
@@ -16,6 +17,26 @@ int peet_cli_picture_check(const char *path, struct peet_error *error)
     if (strchr(path, '\n'))
         return peet_error_set(error, PEET_EINVALID, "--plot: the file's name has a line break");
     return 0;
+}
+
+/** gnuplot does not say that it could not write: is the picture there to its end? */
+static int is_whole(const char *path)
+{
+    const char *dot = strrchr(path, '.'),
+               *mark = !strcmp(dot, ".svg") ? "</svg>"
+        : !strcmp(dot, ".png")              ? "IEND"
+                                            : "%%EOF";
+    char end[64];
+    FILE *file = fopen(path, "re");
+    size_t n = 0;
+
+    if (!file)
+        return 0;
+    if (!fseek(file, 0, SEEK_END) &&
+        !fseek(file, -(ftell(file) < (long)sizeof end ? ftell(file) : (long)sizeof end), SEEK_END))
+        n = fread(end, 1, sizeof end, file);
+    fclose(file);
+    return memmem(end, n, mark, strlen(mark)) != NULL;
 }
 
 int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *ending, const char *path, const void *arg),
@@ -35,6 +56,11 @@ int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *end
     script(out, strrchr(path, '.') + 1, path, arg);
     if (pclose(out) != 0)
         return peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
+    if (!is_whole(path)) {
+        unlink(path);
+        return peet_error_set(error, PEET_EIO, "cannot write %s: gnuplot has not written all of it; is the disk full?",
+            path);
+    }
     return 0;
 }
 

@@ -42,7 +42,7 @@ static int no_results(const struct peet_cli_ending *ending, const char *stats, c
     if (WIFSIGNALED(status))
         peet_cli_complain("the program was killed by signal %d (%s); there are no results: %s %s", WTERMSIG(status),
             strsignal(WTERMSIG(status)), stats, why);
-    else
+    else if (WEXITSTATUS(status) != PEET_CLI_USAGE || !ending->reports) /* else it was refused, and why has been said */
         peet_cli_complain("the run ended with status %d before its results were complete: %s %s", WEXITSTATUS(status),
             stats, why);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -168,6 +168,10 @@ static int read_run(struct asked *asked, int argc, char **argv, struct peet_erro
 {
     const struct peet_config *config = &asked->run.config;
     int err = peet_cli_run_options_read(argc, argv, &asked->run, error);
+    if (!err && (config->explore || config->replay_token))
+        err = peet_error_set(error, PEET_EINVALID,
+            "whatif: an exploration has no time that could be compared: leave out %s",
+            config->explore ? "--explore" : "--replay-token");
     if (err)
         return err;
     int last = argc - 1 - (int)config->narguments;
@@ -222,7 +226,7 @@ static json_t *results(const struct peet_cli_whatif_trial *trials, size_t n)
         json_array_append_new(all,
             json_pack("{s:i, s:s, s:o, s:I, s:I, s:f, s:b}", "run", (int)i, "what", label_of(&trials[i]), "changes",
                 changes_json(&trials[i]), "cycles", (json_int_t)trials[i].cycles, "saved_cycles",
-                (json_int_t)(trials[0].cycles - trials[i].cycles), "speedup",
+                trials[i].run.stats ? (json_int_t)(trials[0].cycles - trials[i].cycles) : 0, "speedup",
                 trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0, "ended_otherwise",
                 trials[i].differs));
     return json_pack("{s:i, s:o}", "version", 1, "runs", all);
@@ -259,7 +263,9 @@ static void print_table(FILE *out, const struct peet_cli_whatif_trial **order, s
         snprintf(gain, sizeof(gain), t->differs ? "-" : "%.1f %%", gain_percent(order[0], t));
         snprintf(speed, sizeof(speed), t->differs ? "-" : "%.3f", speedup(order[0], t));
         json_array_append_new(rows,
-            json_pack("[s, I, s, s, s]", label_of(t), (json_int_t)t->cycles, i ? gain : "", i ? speed : "", run));
+            json_pack("[s, o, s, s, s]", label_of(t),
+                t->run.stats ? json_integer((json_int_t)t->cycles) : json_string("-"), i ? gain : "", i ? speed : "",
+                run));
     }
     table = json_pack("{s:s, s:[s, s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain",
         "speed-up", "run", "rows", rows);

@@ -453,6 +453,12 @@ static int repeated(const char *spec, const char *item, size_t key_bytes)
     return 0;
 }
 
+/** Are two words of one source: the command line, whichever its options, or a file? */
+static int of_one_source(const char *where, const char *other)
+{
+    return !strcmp(where, other) || (!strncmp(where, "--", 2) && !strncmp(other, "--", 2));
+}
+
 /** One observer is given twice: what the two say must agree.  A file's word may still be overruled. */
 static int contradicts(const struct peet_config_module *m, const char *where, const char *spec,
     struct peet_error *error)
@@ -461,7 +467,8 @@ static int contradicts(const struct peet_config_module *m, const char *where, co
         const struct peet_config_param *p = &m->params[i];
         const size_t key_bytes = strlen(p->name);
 
-        for (const char *at = strchr(spec, ','); at && p->where && !strcmp(p->where, where); at = strchr(at + 1, ','))
+        for (const char *at = strchr(spec, ','); at && p->where && of_one_source(p->where, where);
+            at = strchr(at + 1, ','))
             if (!strncmp(at + 1, p->name, key_bytes) && at[1 + key_bytes] == '=') {
                 const char *text = at + key_bytes + 2;
                 const size_t length = strcspn(text, ",");

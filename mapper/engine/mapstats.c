@@ -16,6 +16,11 @@ int peet_map_exit_status(const struct peet_map *map)
     return map->exit_status;
 }
 
+int peet_map_has_exited(const struct peet_map *map)
+{
+    return map->exit_source != UINT32_MAX;
+}
+
 uint64_t peet_map_cycles(const struct peet_map *map)
 {
     uint64_t cycles = 0;

@@ -599,7 +599,10 @@ static int finish(const struct peet_host_run *ending, struct peet_error *error)
                         : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
-    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found()) : peet_host_exited(ending, status),
+    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found())
+            : host.replay && peet_replay_cut(host.replay) && !peet_map_has_exited(host.map)
+            ? json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0)
+            : peet_host_exited(ending, status),
         NULL, error);
     if (end_record("exit", status, &write_error) && !err)
         err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);

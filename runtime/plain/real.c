@@ -514,6 +514,18 @@ static void tell_thread(uint32_t number)
     atomic_store(&info->known, 1);
 }
 
+/** What the thread has written goes to the writer now: it may wait for long, and without it nothing of those that it has
+ * made can be replayed after a kill of the writer, or when the disk is full. */
+static void pass_on_now(struct peet__real *r)
+{
+    if (!r->block || !r->whole)
+        return;
+    if (pass_on(r))
+        send_crate(r, 0);
+    else
+        take_block(r);
+}
+
 /* Stands for all threads as an object. */
 enum { THREADS = 8 };
 
@@ -549,8 +561,10 @@ void peet__real_created(uint32_t number, int made, int detached)
 
     if (!made)
         atomic_store(&shared->threads[number].known, 1);
-    if (r && ordered(r, &rank, PEET_ABSTRACT_THREAD_CREATE, 6, args, number, now))
+    if (r && ordered(r, &rank, PEET_ABSTRACT_THREAD_CREATE, 6, args, number, now)) {
+        pass_on_now(r);
         spent(r, now);
+    }
 }
 
 void peet__real_thread_begins(uint32_t number)

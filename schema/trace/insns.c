@@ -136,11 +136,32 @@ int peet_insn_reader_open(const char *path, const char *format, struct peet_insn
     return 0;
 }
 
+/** What no program executes, and what a recording (code.h) and the machines could not hold.  Returns: 1, or PEET_EFORMAT */
+static int check(struct peet_insn_reader *r, const struct peet_traced_insn *insn, struct peet_error *error)
+{
+    enum { LENGTH_MAX = 15, SIZE_MAX_BYTES = UINT16_MAX };
+    const uint64_t end = -(uint64_t)4096; /* nothing lies in the last page */
+
+    if (insn->length > LENGTH_MAX)
+        return peet__insns_damaged(r, "an instruction of more than 15 bytes", error);
+    if (insn->pc >= end)
+        return peet__insns_damaged(r, "an instruction in the last page of all addresses", error);
+    for (unsigned i = 0; i < insn->nrefs; i++) {
+        if (insn->refs[i].size > SIZE_MAX_BYTES)
+            return peet__insns_damaged(r, "a reference of more than 65535 bytes", error);
+        if (insn->refs[i].address >= end - insn->refs[i].size)
+            return peet__insns_damaged(r, "a reference to the last page of all addresses", error);
+    }
+    return 1;
+}
+
 /** A format gives an instruction when it knows that it is whole; this keeps what has begun in between. */
 int peet_insn_read(struct peet_insn_reader *r, struct peet_traced_insn *out_insn, struct peet_error *error)
 {
     int got = r->failed ? r->failed : r->format->read(r, out_insn, error);
 
+    if (got > 0)
+        got = check(r, out_insn, error);
     if (got < 0)
         r->failed = got;
     return got;

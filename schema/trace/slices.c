@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct peet_slices {
     struct peet_recording *recording;
@@ -237,6 +238,29 @@ uint64_t peet_recording_words(const struct peet_recording *r, uint32_t stream)
     return last->public.first_word + head.words;
 }
 
+/** Of a trace without an index: does it end with a piece of a frame, as a kill leaves it, or does more follow that is none? */
+static int check_end(struct peet_recording *r, struct peet_error *error)
+{
+    uint32_t head[PEET__FRAME_HEAD_BYTES / 4], entries;
+    uint64_t end;
+    uint8_t *raw = NULL;
+    size_t n;
+
+    if (r->complete || r->bytes - r->end < sizeof head)
+        return 0;
+    if (pread(r->fd, head, sizeof head, (off_t)r->end) != (ssize_t)sizeof head)
+        return peet__recording_damaged(r, r->end, "it cannot be read", error);
+    if ((head[0] == PEET__FRAME || head[0] == PEET__INDEX) && head[1] == 16 &&
+        head[2] > r->bytes - r->end - sizeof head)
+        return 0;
+    const int err = peet__recording_frame(r, r->end, head[0] == PEET__INDEX ? PEET__INDEX : PEET__FRAME, &raw, &n,
+        &entries, &end, error);
+    free(raw);
+    if (err || head[0] == PEET__INDEX)
+        return err;
+    return peet__recording_damaged(r, r->end, "a frame with more entries than it has room for", error);
+}
+
 int peet_recording_check(struct peet_recording *r, struct peet_error *error)
 {
     const uint64_t *words;
@@ -256,6 +280,8 @@ int peet_recording_check(struct peet_recording *r, struct peet_error *error)
         free(raw);
         at = err ? at : end;
     }
+    if (!err)
+        err = check_end(r, error);
     for (size_t i = 0; i < r->nimages && !err; i++) {
         uint8_t *bytes = NULL;
 

@@ -317,13 +317,15 @@ uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *acc
 uint64_t x86_core_access_lines(struct x86_thread *t, struct x86_access *a, uint64_t now, struct wait *w)
 {
     uint64_t done = now, end, within = t->cpu->x->line_bytes - 1, last = a->address + a->size_bytes - 1;
+    int more;
 
-    do {
+    do { /* a prefetch may name the last byte of all */
         end = less(last, a->address | within);
         a->size_bytes = (uint32_t)(end + 1 - a->address);
         done = later(done, x86_core_access_line(t, a, now, w));
+        more = end != last;
         a->address = end + 1;
-    } while (a->address <= last);
+    } while (more);
     return done;
 }
 

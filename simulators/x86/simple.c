@@ -61,13 +61,15 @@ static void touch(struct x86_thread *t, struct x86_access *a)
 /** A location, line by line. */
 static void location(struct x86_thread *t, struct x86_access *a, uint64_t address, uint64_t size_bytes)
 {
-    uint64_t within = t->cpu->x->line_bytes - 1, last = address + size_bytes - 1;
+    uint64_t end, within = t->cpu->x->line_bytes - 1, last = address + size_bytes - 1;
 
-    for (; address <= last; address = (address | within) + 1) {
+    do { /* a prefetch may name the last byte of all */
+        end = least(last, address | within);
         a->address = address;
-        a->size_bytes = (uint32_t)(least(last, address | within) + 1 - address);
+        a->size_bytes = (uint32_t)(end + 1 - address);
         touch(t, a);
-    }
+        address = end + 1;
+    } while (end != last);
 }
 
 static void reference(struct x86_thread *t, struct x86_access *a, const struct peet_ref *ref, const uint64_t *values)

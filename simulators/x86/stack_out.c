@@ -50,10 +50,14 @@ static int by_cycles(const void *a, const void *b)
 {
     const struct x86_place *p = a, *q = b;
     uint64_t x = total(p->cycles), y = total(q->cycles);
+    /* a replay may meet functions in another order, and number them so */
+    uint64_t xpc = p->function ? p->function->pc : 0, ypc = q->function ? q->function->pc : 0;
     int order = by_function(a, b);
 
     if (x != y)
         return x < y ? 1 : -1;
+    if (xpc != ypc)
+        return xpc < ypc ? -1 : 1;
     if (order)
         return order;
     return p->line < q->line ? -1 : p->line > q->line;

@@ -55,6 +55,10 @@ bad same.json 'more than' 's["counts"]["same"][1][0] = 10 ** 9'
 bad strided.json '"strided".* is more than' 's["counts"]["strided"][2] = 10 ** 9'
 bad inverse.json 'not monotone' 'r = s["counts"]["reuse"][7]; r[0] += r[18]; r[18] = 0'
 bad other.json 'not what the counts say' 's["alphas"][0] = 0.001'
+bad depths.json 'depths_lines' 's["depths_lines"][3] = 9'
+for part in context=x context=0x; do
+    "$peet" locality signature out -p $part -o x.json 2>err.txt && fail "$part is taken"
+done
 head -c 900 whole.json >short.json
 "$peet" locality report short.json 2>err.txt && fail "short.json is taken"
 grep -q short.json err.txt || fail "short.json: $(cat err.txt)"

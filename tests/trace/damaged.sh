@@ -44,6 +44,12 @@ must "$peet" trace info killed >info
 grep -q 'cut off' info || fail "a killed run: $(cat info)"
 must "$peet" trace check killed
 
+mkdir -p amid && cp killed/trace.peet amid/trace.peet # damage is no cut
+printf '\x5a\xa5\x3c' | dd of=amid/trace.peet bs=1 seek=$(($(stat -c %s killed/trace.peet) / 3)) conv=notrunc 2>/dev/null
+! "$peet" trace check amid >said 2>&1 && grep -q damaged said || fail "damage amid a killed run's trace: $(cat said)"
+must "$peet" run -q --from killed -d again
+equal "how a trace that was cut off ends" "$(value again/stats.json end.reason)" "trace ends"
+
 # Cut off anywhere: nothing but a clear message, or a shorter trace that can be replayed.
 shorter=0
 bytes=$(stat -c %s killed/trace.peet)

@@ -133,6 +133,19 @@ printf '2 zz\n' >bad.din
 [ "$(grep -c 'empty.din: there is no instruction in it' said)" = 2 ] && [ ! -e bad.peet ] || fail "empty: $(cat said)"
 "$peet" trace info one.peet >info.txt
 grep -q '^  made      of one.lackey, in the format lackey$' info.txt && ! grep -q machine info.txt || fail "$(cat info.txt)"
+# What no program executes: the machines and the formats have no room for it.
+impossible() { # WHAT NAME LINES
+    printf '%b' "$3" >"$2"
+    for machine in ideal numa x86; do
+        ! timeout 100 "$peet" run -q --from "$2" --machine $machine -d bad 2>said || fail "$2 runs on $machine"
+        grep -q "$1" said || fail "$2 on $machine: $(cat said)"
+    done
+    ! "$peet" trace convert --to peet "$2" bad.peet 2>said && grep -q "$1" said && [ ! -e bad.peet ] || fail "$2: $(cat said)"
+}
+impossible 'last page' end.lackey ' M fffffffffffffffe,8\n'
+impossible 'last page' end.din '0 ffffffffffffffff\n'
+impossible 'more than 15 bytes' wide.lackey 'I  00400000,99\n'
+impossible 'more than 65535 bytes' large.lackey 'I  00400000,4\n S 1000,100000\n'
 mkdir mixed && cp one.din one.lackey mixed
 ! "$peet" run -q --from mixed --machine ideal -d bad 2>said || fail "files of two formats run"
 grep -q 'of the format lackey among files of the format din' said || fail "mixed: $(cat said)"

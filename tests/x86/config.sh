@@ -15,6 +15,19 @@ int main(void)
 END
 must "$peetcc" -O1 -o sum sum.c
 
+# An access to the last byte of all addresses has no line behind it.
+cat >last.c <<'END'
+int main(void)
+{
+    __builtin_prefetch((void *)-1L);
+    return 0;
+}
+END
+must "$peetcc" -O1 -o last last.c
+for core in ooo inorder simple; do
+    run "core=$core" ./last
+done
+
 config() { "$json_get" out/stats.json "x86.config.$1"; }
 
 for file in "$PEET_PREFIX"/share/peet/presets/*.cfg; do

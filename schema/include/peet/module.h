@@ -568,7 +568,8 @@ struct peet_stats; /* a node of the statistics tree */
 struct peet_env {
     uint32_t abi, struct_size;
     uint32_t cores;         /* as asked by the user: --cores */
-    uint32_t hw_contexts;   /* hardware contexts; = cores unless the machine says otherwise */
+    uint32_t hw_contexts;   /* hardware contexts; = cores unless the machine says otherwise. A machine that does, by its
+                               hw_contexts(), finds = cores in create() still */
     uint64_t seed;          /* the module's own, derived from --seed */
     const char *output_dir; /* results folder, for files of the module's own */
 
