@@ -99,9 +99,11 @@ static void once(pthread_once_t *control, void (*fn)(void))
         peet__once_call(fn);
         self->once = running.outer;
         *state = ONCE_ENDING;
+        peet__domain_changed(control, sizeof *control);
     }
     peet__event2(PEET_ABSTRACT_ONCE_END, (uint64_t)control, 1);
     *state = ONCE_DONE; /* from now on nobody needs to ask */
+    peet__domain_changed(control, sizeof *control);
 }
 
 /* The initialiser runs between its events.  A thread that comes later, or waits, has its place after it. */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <peet/module.h>
+#include "world/world.h"
 
 #define CLOCK_BIT 2 /* of __data.__wrefs, glibc's place for the clock attribute */
 
@@ -115,8 +116,10 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
         return EPERM;
     int counted = !peet__robust(mutex);
     mutex->__data.__nusers += (unsigned)counted; /* until it is locked again it must not be destroyed */
+    peet__domain_changed(&mutex->__data.__nusers, sizeof mutex->__data.__nusers);
     uint64_t err = wait_here(cond, mutex, kind, deadline);
     mutex->__data.__nusers -= (unsigned)counted;
+    peet__domain_changed(&mutex->__data.__nusers, sizeof mutex->__data.__nusers);
     if (depth)
         err = (uint64_t)peet__robust_waited(mutex, depth, (int)err);
     if (err != EINTR)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <peet/module.h>
+#include "world/world.h"
 
 enum { SOUND, OWNER_DEAD, LOST }; /* __data.__nusers */
 
@@ -24,6 +25,11 @@ static pthread_mutex_t *of_link(struct __pthread_internal_list *link)
     return (pthread_mutex_t *)((char *)link - offsetof(pthread_mutex_t, __data.__list));
 }
 
+static void changed(const pthread_mutex_t *m)
+{
+    peet__domain_changed(m, sizeof *m);
+}
+
 static void enter(pthread_mutex_t *m, unsigned depth)
 {
     struct peet__thread *self = peet__thread_self();
@@ -32,23 +38,31 @@ static void enter(pthread_mutex_t *m, unsigned depth)
     m->__data.__count = depth;
     link->__prev = NULL;
     link->__next = self->robust;
-    if (self->robust)
+    if (self->robust) {
         self->robust->__prev = link;
+        changed(of_link(self->robust));
+    }
     self->robust = link;
+    changed(m);
 }
 
 static void leave(pthread_mutex_t *m)
 {
     struct __pthread_internal_list *link = &m->__data.__list;
-    if (link->__prev)
+    if (link->__prev) {
         link->__prev->__next = link->__next;
-    else
+        changed(of_link(link->__prev));
+    } else {
         peet__thread_self()->robust = link->__next;
-    if (link->__next)
+    }
+    if (link->__next) {
         link->__next->__prev = link->__prev;
+        changed(of_link(link->__next));
+    }
     link->__prev = link->__next = NULL;
     m->__data.__owner = 0;
     m->__data.__count = 0;
+    changed(m);
 }
 
 static void unlock(pthread_mutex_t *m)
@@ -103,6 +117,7 @@ int peet__robust_locked(pthread_mutex_t *m, int err)
         return err;
     if (m->__data.__owner == me()) {
         m->__data.__count++;
+        changed(m);
         return 0;
     }
     return taken(m, 1);
@@ -114,6 +129,7 @@ int peet__robust_unlocks(pthread_mutex_t *m)
         return EPERM;
     if (m->__data.__count > 1) {
         m->__data.__count--;
+        changed(m);
         return 0;
     }
     if (m->__data.__nusers == OWNER_DEAD)
@@ -142,6 +158,7 @@ int peet__robust_consistent(pthread_mutex_t *m)
     if (m->__data.__owner != me() || m->__data.__nusers != OWNER_DEAD)
         return EINVAL;
     m->__data.__nusers = SOUND;
+    changed(m);
     return 0;
 }
 

@@ -200,6 +200,11 @@ static int own_option(struct reader *r, const char *arg)
     return 1;
 }
 
+int peetcc_args_takes_next(const char *arg)
+{
+    return CONTAINS(takes_next, arg) || after(arg, "-Xarch_") || after(arg, "-Xopenmp-target=");
+}
+
 /* One argument, not a response file.  Returns: as own_option(). */
 static int read_one(struct reader *r, const char *arg)
 {
@@ -220,7 +225,7 @@ static int read_one(struct reader *r, const char *arg)
         return own;
     if (strcmp(arg, "--") == 0) {
         r->only_inputs = 1;
-    } else if (CONTAINS(takes_next, arg) || after(arg, "-Xarch_") || after(arg, "-Xopenmp-target=")) {
+    } else if (peetcc_args_takes_next(arg)) {
         r->pending = arg;
     } else if (after(arg, "--output=")) {
         out->output = after(arg, "--output=");

@@ -47,6 +47,12 @@ int peetcc_vector_push(struct peetcc_vector *vector, char *item);
  */
 int peetcc_args_read(int argc, char **argv, struct peetcc_args *out_args, struct peet_error *error);
 
+/** Is the value of this option of clang's the next word? */
+int peetcc_args_takes_next(const char *arg);
+
+/** peetcc_runtime_place() - the index in args->user before which the runtime is to be linked (place.c) */
+int peetcc_runtime_place(const struct peetcc_args *args);
+
 /** Does this command line run the linker and make a program or a shared object? */
 int peetcc_args_link(const struct peetcc_args *args);
 

@@ -138,6 +138,24 @@ static int must_exist(const char *path)
     return -1;
 }
 
+static int push_runtime(const struct peetcc_args *args, const char *prefix, struct peetcc_vector *out)
+{
+    char *runtime = text_of("%s/lib/libpeet-rt.so", prefix);
+    if (must_exist(runtime))
+        return -1;
+    push_linker(out, "--push-state");
+    push_linker(out, "--no-as-needed");
+    push_linker(out, runtime);
+    if (args->openmp) { /* before the ordinary library, whose place it takes under simulation */
+        char *openmp = text_of("%s/lib/libpeet-omp.so", prefix);
+        if (must_exist(openmp))
+            return -1;
+        push_linker(out, openmp);
+    }
+    push_linker(out, "--pop-state");
+    return 0;
+}
+
 /* clang's command line: ours first, where no -x and no "--" of the user's can change its meaning; the
  * run path last, so that it hides none of the user's. */
 static int make_command(const struct peetcc_args *args, const struct driver *driver, char *clang, const char *prefix,
@@ -163,29 +181,17 @@ static int make_command(const struct peetcc_args *args, const struct driver *dri
             push(out, "--end-no-unused-arguments");
         }
     }
-    if (link) {
-        char *runtime = text_of("%s/lib/libpeet-rt.so", prefix);
-        if (must_exist(runtime))
+    const int place = link ? peetcc_runtime_place(args) : -1;
+    for (int i = 0; i <= args->user.count; i++) {
+        if (i == place && push_runtime(args, prefix, out))
             return -1;
-        push_linker(out, "--push-state");
-        push_linker(out, "--no-as-needed");
-        push_linker(out, runtime);
-        if (args->openmp) { /* before the ordinary library, whose place it takes under simulation */
-            char *openmp = text_of("%s/lib/libpeet-omp.so", prefix);
-            if (must_exist(openmp))
-                return -1;
-            push_linker(out, openmp);
+        if (i == args->separator && link) {
+            push_linker(out, "-rpath");
+            push_linker(out, text_of("%s/lib", prefix));
         }
-        push_linker(out, "--pop-state");
+        if (i < args->user.count)
+            push(out, args->user.items[i]);
     }
-    for (int i = 0; i < args->separator; i++)
-        push(out, args->user.items[i]);
-    if (link) {
-        push_linker(out, "-rpath");
-        push_linker(out, text_of("%s/lib", prefix));
-    }
-    for (int i = args->separator; i < args->user.count; i++)
-        push(out, args->user.items[i]);
     return 0;
 }
 

@@ -278,6 +278,8 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
             peet__map_release(core);
             c->last_hw = UINT_MAX; /* it stands behind all others, under each policy */
             peet__map_arrive(map, c, NULL, core->clock);
+        } else {
+            peet__spin_yields(map, core, c);
         }
         break;
     case PEET_ABSTRACT_FREE:

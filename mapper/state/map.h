@@ -90,6 +90,7 @@ struct peet_map_context {
     uint8_t ordering;
     uint32_t looks;                    /* see looked */
     uint32_t polls;                    /* requests since it came on that a context may spin with */
+    uint32_t yields;                   /* that let nobody else come on */
     uint32_t spins;                    /* rounds in which it found the lock taken */
     uint32_t holding;                  /* mutexes, and rwlocks for writing, that it has locked and not unlocked */
     uint32_t tries_failed, tries_well; /* tries for a lock while it held one */

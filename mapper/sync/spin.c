@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Contexts that spin.  A context that has looked long enough gives way to others.  When only spinning contexts are
- * left, and contexts that wait for them, the run ends with a report.
+ * left, and contexts that wait for them, the run ends with a report.  A context that has long done the same comes later by
+ * a random time now and then, so that contexts in step with each other do not keep one of them away from a lock for ever.
  *
  * LIVELOCK.  A context *only looks* if three things hold.  Its atomic accesses come round and round, with the same
  * places and registers.  Between them it stores nothing outside its own stack (except by accesses that leave what they
@@ -14,6 +15,7 @@
  *
  * The work is done at ATOMIC events only, and the work on blocks only for contexts that are suspected.
  */
+#include "base/splitmix.h"
 #include "sync/sync.h"
 
 #include <limits.h>
@@ -23,6 +25,9 @@ enum {
     SUSPECT = 1000, /* equal rounds after which a context is watched, and for which it is watched then */
     LONGEST = 64,   /* accesses of a round at most */
     POLLS_MOST = 1 << 16,
+    DISTURBED = 256, /* equal rounds before the first that is disturbed, and every so many from then on: */
+    DISTURBED_EACH = 16,
+    LATER_CYCLES = 256,
 };
 
 static uint64_t mix(uint64_t x)
@@ -107,6 +112,23 @@ static uint64_t state_of(const struct peet_map *map, const struct peet_map_conte
     return map->ops->state ? map->ops->state(map->source, c->source) : 0;
 }
 
+/* A context that tries again and again may for ever come when another, in step with it, has just been there.  On real
+ * processors some disturbance ends that soon; here it comes later by a random time now and then.  @tries: in a row */
+static void disturb(struct peet_map *map, struct peet_map_core *core, uint64_t tries)
+{
+    if (tries >= DISTURBED && tries % DISTURBED_EACH == 0) {
+        const uint64_t cycles = peet__splitmix64(&map->sync->random) % LATER_CYCLES;
+
+        core->clock += cycles;
+        core->stalled += cycles;
+    }
+}
+
+void peet__spin_yields(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
+{
+    disturb(map, core, ++c->yields);
+}
+
 /** One more round like the ones before. */
 static void matched(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
 {
@@ -114,6 +136,7 @@ static void matched(struct peet_map *map, struct peet_map_core *core, struct pee
 
     peet__spin_takes_time(core, c);
     s->matches++;
+    disturb(map, core, s->matches);
     if (s->dirty) {
         peet__spin_reset(map, c);
     } else if (s->matches == SUSPECT) {

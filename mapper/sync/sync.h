@@ -331,6 +331,8 @@ int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *
 int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsigned least_polls);
 /** A round of spinning is over; it has taken a cycle at least. */
 void peet__spin_takes_time(struct peet_map_core *core, struct peet_map_context *c);
+/** A context yields, and nobody takes its place. */
+void peet__spin_yields(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c);
 /** ATOMIC was performed. */
 void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
     const uint64_t *args);

@@ -5,7 +5,9 @@
  * the running context's view is not main memory.  Where the call leads to is found out once for each callee:
  *
  *     code compiled likewise              nothing happens
- *     synchronisation, malloc(), libm     nothing: what it stores, recorded code does not look at
+ *     malloc(), libm                      nothing: what it stores, recorded code does not look at
+ *     synchronisation                     nothing, unless the caller has stored to the object or a deadline and main
+ *                                         memory has not got it yet: then as below
  *     memcpy() and its kin                the event VIEW_LEAVE, so that the machine performs what is pending; the range
  *                                         that is stored to is passed on to views' copies
  *     anything else                       VIEW_LEAVE; whatever is stored in pages of which there are copies is passed
@@ -22,10 +24,14 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <peet/module.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
+#include <threads.h>
+#include <time.h>
 #include "world/world.h"
 
-enum kind { UNKNOWN, INSIDE, RANGE, OUTSIDE, LOADS };
+enum kind { UNKNOWN, INSIDE, RANGE, OUTSIDE, LOADS, OBJECTS /* + which of them */ };
 
 /* Callees by address; a full table starts afresh. */
 #define CALLEES 4096
@@ -106,14 +112,47 @@ static int ask(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Functions of ours that reference nothing of the subject's but objects of their own, and never a byte that a store of
- * the caller's may be pending for: what they do to memory order is the event's that they make. */
+enum { ARGS = 4, TIME = sizeof(struct timespec) };
+
+/* Functions of ours that look at objects of their own, and at deadlines: what they do to memory order is the event's
+ * that they make.  How many bytes their arguments point to; 0: not a pointer, or none that is looked at.  The first name
+ * with which the function's begins is its own. */
+static const struct objects {
+    const char *name;
+    uint8_t bytes[ARGS];
+} objects[] = {
+    {"pthread_mutex_timedlock", {sizeof(pthread_mutex_t), TIME}},
+    {"pthread_mutex_clocklock", {sizeof(pthread_mutex_t), 0, TIME}},
+    {"pthread_mutex_", {sizeof(pthread_mutex_t)}},
+    {"pthread_rwlock_timed", {sizeof(pthread_rwlock_t), TIME}},
+    {"pthread_rwlock_clock", {sizeof(pthread_rwlock_t), 0, TIME}},
+    {"pthread_rwlock_", {sizeof(pthread_rwlock_t)}},
+    {"pthread_spin_", {sizeof(pthread_spinlock_t)}},
+    {"pthread_barrier_wait", {sizeof(pthread_barrier_t)}},
+    {"pthread_cond_timedwait", {sizeof(pthread_cond_t), sizeof(pthread_mutex_t), TIME}},
+    {"pthread_cond_clockwait", {sizeof(pthread_cond_t), sizeof(pthread_mutex_t), 0, TIME}},
+    {"pthread_cond_wait", {sizeof(pthread_cond_t), sizeof(pthread_mutex_t)}},
+    {"pthread_cond_", {sizeof(pthread_cond_t)}},
+    {"pthread_once", {sizeof(pthread_once_t)}},
+    {"sem_timedwait", {sizeof(sem_t), TIME}},
+    {"sem_clockwait", {sizeof(sem_t), 0, TIME}},
+    {"sem_wait", {sizeof(sem_t)}},
+    {"sem_post", {sizeof(sem_t)}},
+    {"sem_trywait", {sizeof(sem_t)}},
+    {"mtx_timedlock", {sizeof(mtx_t), TIME}},
+    {"mtx_", {sizeof(mtx_t)}},
+    {"cnd_timedwait", {sizeof(cnd_t), sizeof(mtx_t), TIME}},
+    {"cnd_wait", {sizeof(cnd_t), sizeof(mtx_t)}},
+    {"cnd_", {sizeof(cnd_t)}},
+    {"call_once", {sizeof(once_flag)}},
+};
+_Static_assert(OBJECTS + sizeof objects / sizeof *objects <= UINT8_MAX, "a callee's kind is a byte");
+
+/* Functions of ours that reference nothing of the subject's, and those above. */
 static enum kind kind_of_ours(uint64_t pc)
 {
-    static const char *const visits[] = {"pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_wait",
-        "pthread_cond_", "pthread_once", "sem_wait", "sem_post", "sem_trywait", "sem_timedwait", "mtx_", "cnd_",
-        "call_once", "thrd_yield", "sched_yield", "pthread_self", "malloc", "peet_", "omp_get_", "omp_set_lock",
-        "omp_unset_lock", "omp_test_lock", "__kmpc_barrier", "__kmpc_critical", "__kmpc_end_critical",
+    static const char *const visits[] = {"thrd_yield", "sched_yield", "pthread_self", "malloc", "peet_", "omp_get_",
+        "omp_set_lock", "omp_unset_lock", "omp_test_lock", "__kmpc_barrier", "__kmpc_critical", "__kmpc_end_critical",
         "__kmpc_global_thread_num", "__kmpc_for_", "__kmpc_dispatch_", "__kmpc_flush", "GOMP_barrier", "GOMP_critical",
         "peetdoall"};
     static const char *const ranges[] = {"memcpy", "memmove", "mempcpy", "memset", "memcmp", "bcmp", "memchr", "bzero",
@@ -122,8 +161,13 @@ static enum kind kind_of_ours(uint64_t pc)
     Dl_info info;
     if (!dladdr((void *)pc, &info) || !info.dli_sname || (uint64_t)info.dli_saddr != pc)
         return OUTSIDE;
-    if (strstr(info.dli_sname, "_init") || strstr(info.dli_sname, "_destroy"))
+    /* the same function may have a second name, which dladdr() likes as well */
+    const char *name = strncmp(info.dli_sname, "__pthread_", 10) == 0 ? info.dli_sname + 2 : info.dli_sname;
+    if (strstr(name, "_init") || strstr(name, "_destroy") || strstr(name, "prioceiling"))
         return OUTSIDE;
+    for (unsigned i = 0; i < sizeof objects / sizeof *objects; i++)
+        if (strncmp(name, objects[i].name, strlen(objects[i].name)) == 0)
+            return (enum kind)(OBJECTS + i);
     for (unsigned i = 0; i < sizeof visits / sizeof *visits; i++)
         if (strncmp(info.dli_sname, visits[i], strlen(visits[i])) == 0)
             return INSIDE;
@@ -291,6 +335,30 @@ uint64_t peet__domain_primary(uint64_t address)
 
 /* ----------------------------------------------------------------------------------------------------------- hook */
 
+/* Does main memory, which the callee looks at, lack a store of the caller's to one of the objects? */
+static int lacks(unsigned domain, const uint64_t *frame, const struct objects *o)
+{
+    const uint64_t args[ARGS] = {frame[RDI], frame[RSI], frame[RDX], frame[RCX]};
+    for (unsigned i = 0; i < ARGS; i++) {
+        uint8_t own[UINT8_MAX];
+        if (o->bytes[i] && peet_domain_read(domain, args[i], own, o->bytes[i]) == 0 &&
+            memcmp(own, (const void *)args[i], o->bytes[i]) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+void peet__domain_changed(const void *object, size_t n)
+{
+    char bytes[UINT8_MAX];
+    if (!peet__domains_on())
+        return;
+    if (peet__rt.current && peet__rt.current->domain != PEET_DOMAIN_MAIN) /* its latest copies are not known yet */
+        peet__domains.ran |= 1ul << peet__rt.current->domain;
+    memcpy(bytes, object, n);
+    peet_domain_perform(UINT64_MAX, (uint64_t)object, bytes, n);
+}
+
 void peet__hook_outside(uint64_t *frame, const uint64_t *xmm);
 void peet__hook_return(uint64_t *frame, const uint64_t *xmm);
 
@@ -312,7 +380,7 @@ void peet__hook_outside(uint64_t *frame, const uint64_t *xmm)
     if (ctx->away) /* called back */
         return;
     enum kind kind = kind_of(callee);
-    if (kind == INSIDE)
+    if (kind == INSIDE || (kind >= OBJECTS && !lacks(ctx->domain, frame, &objects[kind - OBJECTS])))
         return;
     ctx->outside_sp = (uint64_t)(frame + STUB_WORDS + 1) + RED_ZONE_BYTES; /* the stack pointer of compiled code */
     peet__domains.statistics[ctx->domain].outside++;

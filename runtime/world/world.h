@@ -205,4 +205,11 @@ int peet__world_random_file(void);
 /** Whether that is what this path names. */
 int peet__world_is_random(const char *path);
 
+/**
+ * peet__domain_changed() - these bytes of a subject's object have been written here, in main memory: all views of
+ * memory get them (domain_outside.c)
+ * @n: up to 255
+ */
+void peet__domain_changed(const void *object, size_t n);
+
 #endif

@@ -77,6 +77,47 @@ must "$peetcc" -r -o both.o twice.o three.o && must "$peetcc" -o use use.o both.
 readelf -d use | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needed
 [ "$(head -n 1 needed)" = libpeet-rt.so ] || fail "libpeet-rt.so is not the first library: $(cat needed)"
 
+# An allocator in an archive is the program's, as with the plain linker, wherever the archive is found.
+cat >own.c <<'END'
+#include <stddef.h>
+static char pool[1 << 20];
+static size_t used;
+void *malloc(size_t n)
+{
+    void *p = pool + used;
+    used += (n + 15) & ~15ul;
+    return p;
+}
+void free(void *p)
+{
+    (void)p;
+}
+int is_own(void *p);
+int is_own(void *p)
+{
+    return (char *)p >= pool && (char *)p < pool + sizeof pool;
+}
+END
+cat >allocates.c <<'END'
+#include <stdlib.h>
+int is_own(void *p);
+int main(void)
+{
+    void *p = malloc(100);
+    const int own = is_own(p);
+    free(p);
+    return !own;
+}
+END
+must "$peetcc" -O2 -c own.c && must ar rc libown.a own.o
+for place in libown.a '-L. -lown' '-L . -l own' 'libown.a -lm' '-lm own.o'; do
+    must "$peetcc" -O1 -o allocates allocates.c $place
+    ./allocates || fail "$place: malloc() is not the program's"
+    must "$peet" run --quiet -d out -- ./allocates
+    readelf -d allocates | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needed
+    [ "$(head -n 1 needed)" = libpeet-rt.so ] || fail "$place: libpeet-rt.so is not the first library: $(cat needed)"
+done
+
 # C++: exceptions, templates, static initialisers.
 cat >words.cc <<'END'
 #include <algorithm>

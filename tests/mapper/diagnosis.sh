@@ -125,3 +125,67 @@ for level in 0 2; do
         fi
     done
 done
+
+# Threads in step with each other do not keep one of them away from a lock for ever, and that is no livelock.
+cat >apart.c <<'END'
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+static atomic_ulong lock;
+static int begun, made; /* by the lock */
+static void wait_a_little(unsigned *tries)
+{
+    if (YIELDS && ++*tries >= 100)
+        sched_yield();
+    else if (PAUSES)
+        __asm__ volatile("pause" ::: "memory");
+}
+static void acquire(unsigned long me)
+{
+    unsigned long nobody = 0;
+    unsigned tries = 0;
+    while (!atomic_compare_exchange_strong(&lock, &nobody, me)) {
+        nobody = 0;
+        wait_a_little(&tries);
+    }
+}
+static void release(void)
+{
+    atomic_store_explicit(&lock, 0, memory_order_release);
+}
+static void *work(void *arg)
+{
+    const unsigned long me = (unsigned long)arg;
+    unsigned tries = 0;
+    acquire(me);
+    while (!made) {
+        const int first = !begun;
+        begun = 1;
+        release();
+        for (volatile int i = 0; first && i < 100; i++)
+            ;
+        if (!first)
+            wait_a_little(&tries);
+        acquire(me);
+        made |= first;
+    }
+    release();
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    for (unsigned long i = 0; i < 4; i++)
+        pthread_create(&threads[i], 0, work, (void *)(i + 1));
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+END
+for waits in "1 1" "0 1" "1 0" "0 0"; do
+    read -r yields pauses <<<"$waits"
+    must "$peetcc" -O2 -DYIELDS=$yields -DPAUSES=$pauses -pthread apart.c -o apart
+    for machine in x86 x86,preset=zen4 bus; do
+        must timeout 100 "$peet" run -q --cores 4 --machine $machine -d out -- ./apart
+    done
+done
