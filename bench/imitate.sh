@@ -5,12 +5,12 @@
 #   bench/imitate.sh [--prefix DIR] [--observe PARAMS] [--trace N] [--bench N] [--run N] [--machines "PRESET..."] PROGRAM...
 #
 # PROGRAM is a command that peetcc has compiled, with its arguments in one word: "./cg.W" or "./prog 100 2".  PARAMS are the observer's, as
-# "mode=sampled,one_of=32"; default: exact.  Traces have N references (default 1000000), seeds of programs N (200000); programs are recorded for N
+# "mode=sampled,one_of=32"; default: exact.  Traces have N references (default 1000000), seeds of programs N (default auto: the length that peet chooses); programs are recorded for N
 # references (4000000).  Mean absolute differences of hit rates in per cent: of 136 caches (trace), and of the 68 with lines of 64 to 512 bytes.
 # With --machines: of each preset of the machine x86, with its prefetchers, the hit rates of the program and of its stand-in at each level, those of
 # the second and third level as shares of all references.
 . "$(dirname "$0")/lib.sh"
-observe='' trace=1000000 bench=200000 run=4000000 machines='' selected=''
+observe='' trace=1000000 bench=auto run=4000000 machines='' selected=''
 programs=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -21,6 +21,8 @@ done
 [ ${#programs[@]} -gt 0 ] || usage
 begin
 peet=$prefix/bin/peet
+length=
+[ "$bench" = auto ] || length="-n $bench"
 watch() { "$peet" run --quiet --observe "locality,lines=off,windows=off${1:+,$1}" -d "$2" "${@:3}" </dev/null >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }; }
 # differences FILE FILE: of 136 caches, of 68
 differences() { "$peet" locality report "$1" "$2" | sed -n 's/.*136 caches, lines of 4 to 512 B: \([0-9.]*\) .*64 to 512 B: \([0-9.]*\) .*/\1 \2/p'; }
@@ -41,7 +43,7 @@ for command in "${programs[@]}"; do
     watch "$observe" "$work/seen" -- $command
     "$peet" locality signature "$work/seen" -o "$work/a.json" || exit 1
     of_trace=$("$peet" locality trace "$work/a.json" -n "$trace" -o "$work/a.din" 2>&1 | sed -n 's/.*caches: \([0-9.]*\)% mean.*/\1/p')
-    "$peet" locality bench "$work/a.json" -n "$bench" -o "$work/a.c" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+    "$peet" locality bench "$work/a.json" $length -o "$work/a.c" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
     "$prefix/bin/peetcc" -O2 -pthread -o "$work/a" "$work/a.c" || exit 1
     watch '' "$work/made" --roi=only -- "$work/a" "$run"
     "$peet" locality signature "$work/made" -o "$work/b.json" || exit 1
