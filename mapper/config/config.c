@@ -668,6 +668,9 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
         err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, 0, error);
     if (!err && config->nfollowers && config->explore)
         err = peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
+    if (!err && config->explain && !config->replay_token)
+        err = peet_error_set(error, PEET_EINVALID,
+            "--explain: of which execution? --replay-token names it (--explore prints tokens)");
     if (!err && (config->free_waits.n || config->scale.n) &&
         (config->explore || config->replay_token || config->consistency.module))
         err =
