@@ -564,6 +564,19 @@ static int begin(struct peet_cut *cut, struct peet_error *error)
     return err;
 }
 
+/** Did the run, of which this may be a part already, end because all waited for each other? */
+static int is_of_deadlock(struct peet_recording *from)
+{
+    const char *text = peet_recording_ending(from);
+    json_t *ending = text ? json_loads(text, 0, NULL) : NULL;
+    const char *reason = json_string_value(json_object_get(ending, "reason")),
+               *of = json_string_value(json_object_get(ending, "of"));
+    const int is = (reason && !strcmp(reason, "deadlock")) || (of && !strcmp(of, "deadlock"));
+
+    json_decref(ending);
+    return is;
+}
+
 static int make(struct peet_cut *cut, const char *from, const char *path, struct peet_error *error)
 {
     struct peet_recorder *to = NULL;
@@ -587,7 +600,11 @@ static int make(struct peet_cut *cut, const char *from, const char *path, struct
     if (!to)
         return err;
     err = copy(cut, to, error);
-    closed = peet_recorder_close(to, "{\"reason\":\"cut\",\"status\":0}", &closing);
+    /* in a part of a deadlock contexts wait in vain; else for what others do outside of the part */
+    closed = peet_recorder_close(to,
+        is_of_deadlock(cut->from) ? "{\"reason\":\"cut\",\"status\":0,\"of\":\"deadlock\"}"
+                                  : "{\"reason\":\"cut\",\"status\":0}",
+        &closing);
     if (closed && !error->code)
         err = peet_error_set(error, closed, "%s: %s", path, closing.message);
     if (err)

@@ -624,7 +624,7 @@ static int finish_early(const struct peet_host_run *ending, int err, int executi
     if (host.replay && peet_replay_error(host.replay)->code)
         return peet_error_set(error, peet_replay_error(host.replay)->code, "%s",
             peet_replay_error(host.replay)->message);
-    if (err == PEET_EDEADLOCK && host.replay && peet_replay_cut(host.replay)) {
+    if (err == PEET_EDEADLOCK && host.replay && (peet_replay_cut(host.replay) || peet_replay_is_part(host.replay))) {
         err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), NULL, &write_error);
         return err ? peet_error_set(error, err, "%s", write_error.message) : 0;
     }

@@ -183,6 +183,17 @@ int peet_replay_cut(const struct peet_replay *r)
     return r->cut;
 }
 
+int peet_replay_is_part(const struct peet_replay *r)
+{
+    const char *text = peet_recording_ending(r->recording);
+    json_t *ending = text ? json_loads(text, 0, NULL) : NULL;
+    const char *reason = json_string_value(json_object_get(ending, "reason"));
+    const int is = reason && !strcmp(reason, "cut") && !json_object_get(ending, "of");
+
+    json_decref(ending);
+    return is;
+}
+
 const struct peet_error *peet_replay_error(const struct peet_replay *r)
 {
     return &r->error;

@@ -85,6 +85,9 @@ const char *peet_replay_image(struct peet_replay *replay, size_t i, struct peet_
 json_t *peet_replay_json(const struct peet_replay *replay, uint64_t forced);
 /** peet_replay_cut() - has a context come to where the recording was cut off? */
 int peet_replay_cut(const struct peet_replay *replay);
+/** peet_replay_is_part() - is it a part of a run that did not end in a deadlock?  Who waits for ever waits for what others
+ * did outside of it, as for the end of the program */
+int peet_replay_is_part(const struct peet_replay *replay);
 /** peet_replay_error() - the recording is damaged: what it said */
 const struct peet_error *peet_replay_error(const struct peet_replay *replay);
 

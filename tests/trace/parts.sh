@@ -76,6 +76,31 @@ equal "instructions of the parts of a real run" \
     "$(($(value part.0-6000/stats.json totals.instructions) + $(value part.6000-12000/stats.json totals.instructions) + $(value part.12000-/stats.json totals.instructions)))" \
     "$(value whole/stats.json totals.instructions)"
 
+# Who waits for ever in a part waits for what is outside of it, as the program's end; but not if the run ended in a deadlock.
+must "$peet" trace cut --cycles $(($(value openmp.run/stats.json time.cycles) - 20))- openmp.run last.peet
+must "$peet" run -q --from last.peet -m ideal -d last
+equal "the end of a last part" "$(value last/stats.json end.reason)" "trace ends"
+cat >again.c <<'C'
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int main(void)
+{
+    for (volatile int i = 0; i < 100; i++)
+        ;
+    pthread_mutex_lock(&lock);
+    return pthread_mutex_lock(&lock);
+}
+C
+must "$peetcc" -O1 again.c -o again -pthread
+"$peet" run -q -o trace -d again.run -- ./again 2>said && fail "no deadlock"
+must "$peet" trace cut --instructions 50- again.run part.peet
+must "$peet" trace cut --instructions 60- part.peet again.peet
+for part in part again; do
+    status=0
+    "$peet" run -q --from $part.peet -m ideal -d deadlocked 2>said || status=$?
+    equal "status of $part of a deadlock" $status 3
+done
+
 # A lock that is held across the cut excludes the others.
 cat >held.c <<'C'
 #include <pthread.h>

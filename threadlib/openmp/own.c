@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library's own memory: teams, tasks, loops, what reductions and dependences need.  It is the program's heap, unless
- * contexts have views of memory (a model of consistency).  Then pages that both the program and this library store to
- * would differ: the program stores to its view, this library to main memory, and what a view holds of such a page would
- * come back over the library's stores.  So there it is memory that is the same in all views, in chunks of the heap.
- * Tasks hold the program's private variables and arguments, too; models do not reorder accesses to those.
+ * The library's own memory: teams, tasks, loops, what reductions and dependences need.  It is in chunks of the program's
+ * heap, so that a recorded allocator (--foreign=record) has next to nothing to do for this library, whose work is not
+ * seen.  If contexts have views of memory (a model of consistency), chunks are the same in all views.  Pages that both
+ * the program and this library store to would differ: the program stores to its view, this library to main memory, and
+ * what a view holds of such a page would come back over the library's stores.  Tasks hold the program's private
+ * variables and arguments, too; models do not reorder accesses to those.
  *
  * Blocks have sizes that are powers of two, and what is freed is used again for its size.  Contexts change at events
  * only, so nothing here is locked.
@@ -43,7 +44,8 @@ static struct block *cut(size_t bytes)
         char *more = aligned_alloc(PAGE, all);
         if (!more)
             return NULL;
-        peet_rt_same_in_views(more, all);
+        if (viewed())
+            peet_rt_same_in_views(more, all);
         chunk = more;
         left = all;
     }
@@ -55,10 +57,6 @@ static struct block *cut(size_t bytes)
 
 void *peet__omp_try_alloc(size_t bytes)
 {
-    if (!viewed()) {
-        void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
-        return p ? memset(p, 0, bytes) : NULL;
-    }
     unsigned size = LEAST;
     while (size < SIZES && (1ul << size) - sizeof(struct block) < bytes)
         size++;
@@ -73,7 +71,7 @@ void *peet__omp_try_alloc(size_t bytes)
 
 void *peet__omp_alloc(size_t bytes)
 {
-    void *p = viewed() ? peet__omp_try_alloc(bytes) : calloc(1, bytes);
+    void *p = peet__omp_try_alloc(bytes);
     if (!p)
         peet__omp_die("out of memory (%zu bytes)", bytes);
     return p;
@@ -81,10 +79,6 @@ void *peet__omp_alloc(size_t bytes)
 
 void peet__omp_free(void *memory)
 {
-    if (!viewed()) {
-        free(memory);
-        return;
-    }
     if (memory) {
         struct block *b = (struct block *)memory - 1;
         b->next = unused[b->size];
@@ -94,12 +88,6 @@ void peet__omp_free(void *memory)
 
 void *peet__omp_realloc(void *memory, size_t bytes)
 {
-    if (!viewed()) {
-        void *p = realloc(memory, bytes);
-        if (!p)
-            peet__omp_die("out of memory (%zu bytes)", bytes);
-        return p;
-    }
     void *p = peet__omp_alloc(bytes);
     if (memory) {
         size_t had = (1ul << ((struct block *)memory - 1)->size) - sizeof(struct block);
