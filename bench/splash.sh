@@ -113,7 +113,7 @@ for system in ${systems:-1 2}; do
         # shellcheck disable=SC2206
         words=($arguments)
         # fmm leaves a file where it runs
-        (cd "$into/$name" && exec "$prefix/bin/peet" run -q -m ideal -n 4 -o trace -d own -- ./recorded "${words[@]}" </dev/null >own.out) || exit 1
+        (cd "$into/$name" && exec "$prefix/bin/peet" run -q --foreign=ranges -m ideal -n 4 -o trace -d own -- ./recorded "${words[@]}" </dev/null >own.out) || exit 1
         names+=("$name")
         [ ${#programs[@]} -eq 0 ] || programs+=(--and)
         programs+=("$into/$name/system" "${words[@]}")
