@@ -26,9 +26,14 @@ static int exists(const char *folder, const char *name, const char *ending)
         access(path, F_OK) == 0;
 }
 
-/* -lNAME: the first of the user's own folders that has it; the system's have shared objects. */
+/* -lNAME: the first of the user's own folders that has it; the system's have shared objects.  Parts of the C library in which
+ * the runtime defines nothing may stand anywhere. */
 static enum kind library(const struct peetcc_vector *folders, const char *name)
 {
+    static const char *const others[] = {"m", "pthread", "dl", "rt"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(name, others[i]) == 0)
+            return NEITHER;
     for (int i = 0; i < folders->count; i++) {
         if (exists(folders->items[i], name, ".so"))
             return SHARED;
