@@ -519,11 +519,11 @@ static const char *format_of(const struct asked *asked)
     const char *named = peet_insn_format_of(asked->output);
     if (!asked->format)
         return named ? named : "din";
-    for (const char *const *f = peet_insn_formats; *f; f++)
-        if (strcmp(*f, asked->format) == 0)
-            return *f;
-    peet_cli_complain("--format: there is no '%s'; formats are din, lackey, champsim and drmemtrace", asked->format);
-    return NULL;
+    named = peet_insn_format_named(asked->format);
+    if (!named)
+        peet_cli_complain("--format: there is no '%s'; formats are din, lackey, champsim and drmemtrace",
+            asked->format);
+    return named;
 }
 
 static int trace(const struct asked *asked)

@@ -423,15 +423,6 @@ static const struct argp convert_parser = {
            "  OUTPUT is a folder with one file for each context if TRACE is peet's own, else a file.",
 };
 
-static int is_format(const char *name)
-{
-    const char *const *f = peet_insn_formats;
-
-    while (*f && strcmp(*f, name))
-        f++;
-    return *f != NULL;
-}
-
 int peet_cli_trace_convert(int argc, char **argv)
 {
     struct converted asked = {.names = {NULL}};
@@ -442,7 +433,7 @@ int peet_cli_trace_convert(int argc, char **argv)
     const char *const *names = asked.names, *from = asked.from, *to = asked.to;
     if (strcmp(to, "peet") == 0)
         return convert_to_peet(names[0], from, names[1]);
-    if (!is_format(to)) {
+    if (!peet_insn_format_named(to)) {
         peet_cli_complain("--to: there is no format '%s': peet, din, lackey, champsim and drmemtrace are known", to);
         return PEET_CLI_USAGE;
     }

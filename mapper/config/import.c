@@ -77,17 +77,9 @@ static int find_in(const char *folder, const char *format, struct peet_import *i
     return err;
 }
 
-static const char *known(const char *format)
-{
-    for (size_t i = 0; format && peet_insn_formats[i]; i++)
-        if (strcmp(peet_insn_formats[i], format) == 0)
-            return peet_insn_formats[i];
-    return NULL;
-}
-
 int peet_import_find(const char *path, const char *format, struct peet_import *out_import, struct peet_error *error)
 {
-    const char *its = format ? known(format) : format_of(path);
+    const char *its = format ? peet_insn_format_named(format) : format_of(path);
     char inner[PATH_MAX];
     int err = 0;
 

@@ -22,6 +22,14 @@ static const struct peet__insn_format *find(const char *name, struct peet_error 
     return NULL;
 }
 
+const char *peet_insn_format_named(const char *name)
+{
+    for (const char *const *f = peet_insn_formats; *f; f++)
+        if (!strcmp(*f, name))
+            return *f;
+    return NULL;
+}
+
 const char *peet_insn_format_of(const char *path)
 {
     static const struct {

@@ -64,6 +64,8 @@ struct peet_traced_insn {
 
 /** Formats by their names; NULL after the last. */
 extern const char *const peet_insn_formats[];
+/** peet_insn_format_named() - Returns: the one of these that is written like that, or NULL */
+const char *peet_insn_format_named(const char *name);
 /** peet_insn_format_of() - by the ending of a name (".din", ".lackey", ".champsim", ".champsimtrace", ".trace").
  * Returns: a name, or NULL */
 const char *peet_insn_format_of(const char *path);
