@@ -437,8 +437,8 @@ int peet_cli_trace_convert(int argc, char **argv)
         peet_cli_complain("--to: there is no format '%s': peet, din, lackey, champsim and drmemtrace are known", to);
         return PEET_CLI_USAGE;
     }
-    if (!from && !peet_recording_is(names[0]))
-        from = peet_insn_format_of(names[0]);
+    if (!from)
+        from = peet_insn_format_of_file(names[0]);
     int err =
         from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);
     if (err == PEET_ENOTFOUND)

@@ -30,14 +30,6 @@ static int is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* What a file's name says that it is, if it is not a trace of peet of such a name. */
-static const char *format_of(const char *path)
-{
-    const char *format = peet_insn_format_of(path);
-
-    return format && !peet_recording_is(path) ? format : NULL;
-}
-
 static int add_file(struct peet_import *import, const char *path, const char *format, struct peet_error *error)
 {
     char **more;
@@ -65,7 +57,7 @@ static int find_in(const char *folder, const char *format, struct peet_import *i
     for (int i = 0; i < n; i++) {
         char path[PATH_MAX];
         const char *its = (size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < sizeof path
-            ? format_of(path)
+            ? peet_insn_format_of_file(path)
             : NULL;
 
         if (!err && its && !is_folder(path))
@@ -79,7 +71,7 @@ static int find_in(const char *folder, const char *format, struct peet_import *i
 
 int peet_import_find(const char *path, const char *format, struct peet_import *out_import, struct peet_error *error)
 {
-    const char *its = format ? peet_insn_format_named(format) : format_of(path);
+    const char *its = format ? peet_insn_format_named(format) : peet_insn_format_of_file(path);
     char inner[PATH_MAX];
     int err = 0;
 

@@ -25,7 +25,7 @@ enum {
     SUSPECT = 1000, /* equal rounds after which a context is watched, and for which it is watched then */
     LONGEST = 64,   /* accesses of a round at most */
     POLLS_MOST = 1 << 16,
-    DISTURBED = 256, /* equal rounds before the first that is disturbed, and every so many from then on: */
+    DISTURBED = 256, /* equal rounds, or yields, before the first that is disturbed, and every so many from then on: */
     DISTURBED_EACH = 16,
     LATER_CYCLES = 256,
 };
@@ -113,7 +113,7 @@ static uint64_t state_of(const struct peet_map *map, const struct peet_map_conte
 }
 
 /* A context that tries again and again may for ever come when another, in step with it, has just been there.  On real
- * processors some disturbance ends that soon; here it comes later by a random time now and then.  @tries: in a row */
+ * processors some disturbance ends that soon; here it comes later by a random time now and then.  @tries: so far */
 static void disturb(struct peet_map *map, struct peet_map_core *core, uint64_t tries)
 {
     if (tries >= DISTURBED && tries % DISTURBED_EACH == 0) {

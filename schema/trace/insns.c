@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers and writers of instruction traces: files, and which format does what; see insns.h. */
 #include "trace/insns_format.h"
+#include "trace/recording.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +13,21 @@ const char *const peet_insn_formats[] = {"din", "lackey", "champsim", "drmemtrac
 static const struct peet__insn_format *const formats[] = {
     &peet__insns_din, &peet__insns_lackey, &peet__insns_champsim, &peet__insns_drmemtrace};
 
-static const struct peet__insn_format *find(const char *name, struct peet_error *error)
+/* The place of a name; -1: there is no such format. */
+static int place_of(const char *name)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(peet_insn_formats[i], name))
-            return formats[i];
+            return (int)i;
+    return -1;
+}
+
+static const struct peet__insn_format *find(const char *name, struct peet_error *error)
+{
+    const int place = place_of(name);
+
+    if (place >= 0)
+        return formats[place];
     peet_error_set(error, PEET_ENOTFOUND, "there is no format '%s': din, lackey, champsim and drmemtrace are known",
         name);
     return NULL;
@@ -24,10 +35,9 @@ static const struct peet__insn_format *find(const char *name, struct peet_error 
 
 const char *peet_insn_format_named(const char *name)
 {
-    for (const char *const *f = peet_insn_formats; *f; f++)
-        if (!strcmp(*f, name))
-            return *f;
-    return NULL;
+    const int place = place_of(name);
+
+    return place < 0 ? NULL : peet_insn_formats[place];
 }
 
 const char *peet_insn_format_of(const char *path)
@@ -48,6 +58,13 @@ const char *peet_insn_format_of(const char *path)
         if (n > strlen(endings[i].ending) && !strcmp(path + n - strlen(endings[i].ending), endings[i].ending))
             return endings[i].name;
     return NULL;
+}
+
+const char *peet_insn_format_of_file(const char *path)
+{
+    const char *format = peet_insn_format_of(path);
+
+    return format && !peet_recording_is(path) ? format : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------- writing */

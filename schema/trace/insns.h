@@ -69,6 +69,8 @@ const char *peet_insn_format_named(const char *name);
 /** peet_insn_format_of() - by the ending of a name (".din", ".lackey", ".champsim", ".champsimtrace", ".trace").
  * Returns: a name, or NULL */
 const char *peet_insn_format_of(const char *path);
+/** peet_insn_format_of_file() - the same of a file that may be there: NULL as well if it is a trace of peet by that name */
+const char *peet_insn_format_of_file(const char *path);
 
 struct peet_insn_writer;
 

@@ -8,20 +8,20 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-enum { RAX = 0, RSP = 7 }; /* as gdb numbers them */
 typedef const void *data_of_version_1(const struct qemu_insn *insn);
 #define CR3_PAGE 0x000ffffffffff000ull
 
 EXPORT int qemu_plugin_version = 1;
 
-/* The registers that are asked for, by their names in gdb's description. */
-enum { NAMED_RAX, NAMED_RSP, NAMED_CR3, NNAMED };
-static const char *const names[NNAMED] = {"rax", "rsp", "cr3"};
+/* The registers that are asked for: their names in gdb's description, and their numbers for version 1, which does not need CR3. */
+enum { RAX, RSP, CR3, NASKED };
+static const char *const names[NASKED] = {"rax", "rsp", "cr3"};
+static const int numbers[NASKED] = {[RAX] = 0, [RSP] = 7};
 
 static struct {
     struct qemu_bytes *bytes;
     struct qemu_cpu *cpus[PEET_QEMU_CPUS_MAX];
-    struct qemu_register *registers[PEET_QEMU_CPUS_MAX][NNAMED];
+    struct qemu_register *registers[PEET_QEMU_CPUS_MAX][NASKED];
     uint64_t counted;
     int begun;
 } host;
@@ -43,7 +43,7 @@ static void begins(uint64_t id, unsigned cpu)
 
     (void)id;
     for (unsigned i = 0; all && cpu < PEET_QEMU_CPUS_MAX && i < all->n; i++)
-        for (unsigned k = 0; k < NNAMED; k++)
+        for (unsigned k = 0; k < NASKED; k++)
             if (!strcmp(all->all[i].name, names[k]))
                 host.registers[cpu][k] = all->all[i].handle;
     if (all)
@@ -84,7 +84,7 @@ int peet_qemu_host_registers(void)
     return is_first() ? QEMU_NO_REGISTERS : QEMU_READS_REGISTERS;
 }
 
-static uint64_t read_register(unsigned cpu, int number, unsigned named)
+static uint64_t read_register(unsigned cpu, unsigned asked)
 {
     uint64_t value = 0;
 
@@ -92,12 +92,12 @@ static uint64_t read_register(unsigned cpu, int number, unsigned named)
         return 0;
     g_byte_array_set_size(host.bytes, 0);
     if (!is_first()) {
-        if (host.registers[cpu][named])
-            qemu_plugin_read_register(host.registers[cpu][named], host.bytes);
+        if (host.registers[cpu][asked])
+            qemu_plugin_read_register(host.registers[cpu][asked], host.bytes);
     } else {
         if (!host.cpus[cpu])
             host.cpus[cpu] = qemu_get_cpu((int)cpu);
-        x86_cpu_gdb_read_register(host.cpus[cpu], host.bytes, number);
+        x86_cpu_gdb_read_register(host.cpus[cpu], host.bytes, numbers[asked]);
     }
     if (host.bytes->n)
         memcpy(&value, host.bytes->data, host.bytes->n < 8 ? host.bytes->n : 8);
@@ -106,18 +106,18 @@ static uint64_t read_register(unsigned cpu, int number, unsigned named)
 
 uint64_t peet_qemu_host_sp(unsigned cpu)
 {
-    return read_register(cpu, RSP, NAMED_RSP);
+    return read_register(cpu, RSP);
 }
 
 uint32_t peet_qemu_host_eax(unsigned cpu)
 {
-    return (uint32_t)read_register(cpu, RAX, NAMED_RAX);
+    return (uint32_t)read_register(cpu, RAX);
 }
 
 uint64_t peet_qemu_host_page(unsigned cpu, uint64_t address)
 {
     if (!is_first())
-        return read_register(cpu, 0, NAMED_CR3) & CR3_PAGE;
+        return read_register(cpu, CR3) & CR3_PAGE;
     return cpu_get_phys_page_debug(host.cpus[cpu], address & ~(uint64_t)4095);
 }
 
