@@ -54,6 +54,8 @@
         "a taken branch whose target the front end did not know: bubble of the decoder") \
     X(locked_cycles, "cycles", 1, 1000, 18, "a locked operation whose line is there, once earlier stores are written") \
     X(fence_cycles, "cycles", 1, 1000, 33, "a full fence, once earlier stores are written") \
+    X(pause_cycles, "cycles", 1, 10000, 65, \
+        "pause, the hint of a loop that spins: nothing younger is fetched meanwhile") \
     X(serialize_cycles, "cycles", 1, 10000, 100, "cpuid and other instructions that drain the pipeline") \
     X(string_start_cycles, "cycles", 1, 1000, 30, "start of a rep-prefixed instruction") \
     X(string_bytes_cycle, "bytes", 1, 64, 32, "moved in a cycle by a rep-prefixed instruction") \

@@ -508,6 +508,10 @@ static __attribute__((noinline)) uint64_t fence(struct x86_thread *t, const stru
     case OP_STORE_FENCE: /* stores are written in order anyway */
         done += op->latency;
         break;
+    case OP_PAUSE: /* what is older goes on */
+        done += config->pause_cycles;
+        x86_core_hold_front(t, done, CPI_FENCE);
+        break;
     default:
         done = later(done, later(t->frontier, t->stores_written)) + config->serialize_cycles;
         x86_core_hold_front(t, done, CPI_FENCE);

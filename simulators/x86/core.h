@@ -47,7 +47,8 @@ enum x86_op_kind {
     OP_FENCE,
     OP_LOAD_FENCE,
     OP_STORE_FENCE,
-    OP_SERIALIZE
+    OP_SERIALIZE,
+    OP_PAUSE
 };
 enum x86_op_branch {
     BRANCH_NONE,

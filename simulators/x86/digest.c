@@ -167,6 +167,8 @@ static uint8_t kind_of(const struct peet_block *block, const struct peet_insn *i
         return OP_LOAD_FENCE;
     if (begins(name, "SFENCE"))
         return OP_STORE_FENCE;
+    if (begins(name, "PAUSE"))
+        return OP_PAUSE;
     if (begins(name, "CPUID") || begins(name, "SERIALIZE") || begins(name, "SYSCALL"))
         return OP_SERIALIZE;
     if (insn->opcode->klass == PEET_INSN_FENCE)

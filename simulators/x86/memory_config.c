@@ -33,7 +33,7 @@ void x86_memory_config_default(struct x86_memory_config *c)
         .l2_prefetch = PEET_SIM_PREFETCH_STREAM, .l2_prefetch_lines = 8, .l2_replacement = PEET_SIM_LRU, .writeback_entries = 16,
         .l3_slice_bytes = 2 << 20, .l3_slices = 0, .l3_ways = 16, .l3_cycles = 44, .l3_busy_cycles = 2,
         .l3_replacement = PEET_SIM_LRU, .l3_policy = X86_L3_NONINCLUSIVE,
-        .protocol = X86_MESI, .directory = PEET_SIM_DIRECTORY_FULL, .directory_pointers = 4, .snoop_cycles = 20,
+        .protocol = X86_MESI, .directory = PEET_SIM_DIRECTORY_FULL, .directory_pointers = 4, .snoop_cycles = 20, .hold_stores = 2,
         .topology = X86_MESH, .hop_cycles = 2, .flit_bytes = 32,
         .translation = 1, .page_bytes = 4 << 10, .dtlb_entries = 64, .dtlb_ways = 4, .itlb_entries = 64, .itlb_ways = 8,
         .stlb_entries = 1536, .stlb_ways = 12, .stlb_cycles = 7, .walk_cache_entries = 32, .page_walkers = 2,

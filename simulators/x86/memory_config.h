@@ -71,6 +71,8 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
         "sharer sets: a bit each, or a few pointers and then broadcast, or the earliest gives way") \
     X(directory_pointers, U64, "", "0..14", "pointers of the latter two") \
     X(snoop_cycles, U64, "cycles", "0..10000", "another core's caches look a line up and answer") \
+    X(hold_stores, U64, "", "0..1000", \
+        "so many stores of its queue a core writes to a line that another one has asked for before it came") \
     X(topology, ENUM, "", "preset|ideal|ring|mesh", "network of cores and slices; ideal: no distances") \
     X(hop_cycles, U64, "cycles", "0..1000", "a router and its link") \
     X(flit_bytes, SIZE, "bytes", "0..4096", "what a link carries in a cycle") \

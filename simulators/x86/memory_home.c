@@ -187,19 +187,22 @@ void peet__x86_evicted(struct x86_memory *m, struct x86_request *r, uint32_t cor
 
 /* ---------------------------------------------------------------------------------------- requests */
 
-/** Another core gives the line.  Returns: when it has arrived; that core keeps what @keep says, X86_I: nothing */
+/** Another core gives the line.  If it has just asked for it itself, the home waits until it says that it has got it.  Returns:
+ * when the line has arrived; that core keeps what @keep says, X86_I: nothing */
 static uint64_t supplied(struct x86_memory *m, struct x86_request *r, const struct home *h, uint32_t from,
     uint64_t *out_answer)
 {
     struct x86_core *c = &m->cores[from];
-    uint64_t asked = message(m, h->slice->node, c->node, 0, h->at), slot = peet_sim_tags_find(&c->outer->tags, r->line),
-             answer = asked;
+    uint64_t slot = peet_sim_tags_find(&c->outer->tags, r->line), there = 0, free = h->at, asked, answer;
 
-    if (slot != PEET_SIM_NO_SLOT) {
-        answer = peet__x86_arrived(c->outer, slot, asked);
-        answer = x86_later(answer, peet__x86_owned(&c->outer->lines[slot]));
-    }
-    answer += m->config.snoop_cycles;
+    if (slot != PEET_SIM_NO_SLOT)
+        there = x86_later(peet__x86_arrived(c->outer, slot, h->at), peet__x86_owned(&c->outer->lines[slot]));
+    if (there > h->at)
+        free = message(m, c->node, h->slice->node, 0, there);
+    asked = message(m, h->slice->node, c->node, 0, free);
+    answer = x86_later(asked, there) + m->config.snoop_cycles;
+    if (slot != PEET_SIM_NO_SLOT)
+        peet__x86_keep(m, from, r, c->outer->tags.states[slot] & X86_STATE, there, asked, answer);
     m->cache_to_cache++;
     r->served = X86_REMOTE;
     r->other = peet__x86_hw(m, from);
@@ -272,7 +275,9 @@ static void get_to_write(struct x86_memory *m, struct x86_request *r, const stru
             data = arrives = supplied(m, r, h, (uint32_t)core, &answer);
             with_data = 1;
         } else {
-            answer = message(m, h->slice->node, m->cores[core].node, 0, h->at) + m->config.snoop_cycles;
+            answer = message(m, h->slice->node, m->cores[core].node, 0, h->at);
+            peet__x86_keep(m, (uint32_t)core, r, X86_S, 0, answer, answer);
+            answer += m->config.snoop_cycles;
             arrives = message(m, m->cores[core].node, h->node, 0, answer);
         }
         peet__x86_drop(m, (uint32_t)core, r->line, r, X86_BY_WRITE, &version);

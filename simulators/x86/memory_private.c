@@ -370,6 +370,29 @@ static void prefetch(struct x86_memory *m, struct x86_core *c, struct x86_level 
     peet__x86_prefetch(m, first, r, miss, now);
 }
 
+/** The core has lost the line, or the right to write it, to a request that has not come to it yet.  Returns: whether it
+ * still has it for this access, and when that is done; nothing else happens */
+static int still_kept(struct x86_memory *m, struct x86_core *c, const struct x86_request *r, uint64_t now,
+    uint64_t *out_done)
+{
+    struct x86_kept *k = &c->kept[r->line % X86_KEPT];
+    const int store = r->access->kind == X86_STORE;
+    uint64_t sectors;
+
+    if (k->line != r->line || k->until <= now || r->prefetch || r->walk)
+        return 0;
+    sectors = peet__x86_sectors(m, r->access->address, r->access->size_bytes);
+    if ((r->write ? !k->write : (k->theirs & sectors) != 0) || (store && !k->stores)) {
+        k->until = 0; /* it asks for the line anew */
+        return 0;
+    }
+    k->stores -= (uint64_t)store;
+    if (r->write && m->causes)
+        peet__x86_wrote(m, c->number, r->line, sectors);
+    *out_done = x86_later(now, k->from) + (store ? 0 : c->l1d.cycles);
+    return 1;
+}
+
 uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t now)
 {
     struct x86_core *c = &m->cores[r->core];
@@ -379,6 +402,10 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
     uint8_t state;
 
     asked_for(l1d, r);
+    if ((miss || (r->write && (l1d->tags.states[slot] & X86_STATE) != X86_M)) && still_kept(m, c, r, now, &done)) {
+        r->served = X86_L1;
+        return done;
+    }
     peet__x86_shown(m, &l1d->shadow, l1d->number, r);
     if (!miss) {
         first = !r->prefetch && peet__x86_first_use(l1d, slot, now);

@@ -103,7 +103,20 @@ struct x86_level {
     struct x86_level_stats stats;
 };
 
-enum { X86_PAGE_HINTS = 64, X86_PREFETCH_PAGE_BITS = 12 };
+enum { X86_PAGE_HINTS = 64, X86_PREFETCH_PAGE_BITS = 12, X86_KEPT = 16 };
+
+/**
+ * A line that a core has lost to another's request, or the right to write it: it goes on using it until the request has
+ * come to it and is answered (docs/X86-MEMORY.md, "Requests on their way").  Loads of what the other one writes do not:
+ * they see the new value, which has to come here.
+ */
+struct x86_kept {
+    uint64_t line;
+    uint64_t from, until; /* the line is there; the request is answered */
+    uint64_t theirs;      /* sectors that the other one writes */
+    uint64_t stores;      /* so many more of the store queue may be written */
+    uint8_t write;        /* it may be written */
+};
 
 struct x86_core {
     struct x86_level l1i, l1d, l2;
@@ -116,7 +129,8 @@ struct x86_core {
         uint64_t from, end; /* of one page of the prefetcher's */
         uint64_t lost;      /* x86_core.lost of it then: it is so as long as that stands */
     } nears[PEET_SIM_PREFETCH_PCS];
-    uint64_t lost[X86_PAGE_HINTS]; /* by page: lines that L1D has lost, and hints that are no longer theirs */
+    struct x86_kept kept[X86_KEPT]; /* by line */
+    uint64_t lost[X86_PAGE_HINTS];  /* by page: lines that L1D has lost, and hints that are no longer theirs */
     uint32_t number, node;
     uint64_t served[X86_SERVED]; /* data accesses of the program that missed in L1, and hits */
     uint64_t served_cycles[X86_SERVED];
@@ -371,6 +385,26 @@ static inline uint64_t peet__x86_sectors(const struct x86_memory *m, uint64_t ad
 
     last = last < m->config.line_bytes ? last : m->config.line_bytes - 1;
     return (2ull << (last >> m->sector_shift)) - (1ull << (offset >> m->sector_shift));
+}
+
+/** peet__x86_keep() - another's request comes to a core at @asked.  @state: of the line before; @from, @until: as in struct
+ * x86_kept.  A store is written in each cycle until the request is there, and then hold_stores more */
+static inline void peet__x86_keep(struct x86_memory *m, uint32_t core, const struct x86_request *by, uint8_t state,
+    uint64_t from, uint64_t asked, uint64_t until)
+{
+    const struct x86_access *a = by->access;
+    const int within = a->address >> m->line_shift == by->line;
+
+    if (m->timeless)
+        return;
+    m->cores[core].kept[by->line % X86_KEPT] = (struct x86_kept){.line = by->line,
+        .from = from,
+        .until = until,
+        .theirs = !by->write ? 0
+            : within         ? peet__x86_sectors(m, a->address, a->size_bytes)
+                             : UINT64_MAX,
+        .stores = m->config.hold_stores + (asked > from ? asked - from : 0),
+        .write = state == X86_E || state == X86_M};
 }
 
 /* memory_check.c */
