@@ -259,6 +259,22 @@ bool Accesses::asmReferences(const MachineInstr &MI) const
     return false;
 }
 
+bool Accesses::asmIsSpecial(const MachineInstr &MI) const
+{
+    for (const Statement &s : statements(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName())) {
+        const StringRef m = s.mnemonic;
+        const auto [first, second] = s.operands.split(',');
+        if (m.starts_with(".") || m.starts_with_insensitive("rdtsc") || m.starts_with_insensitive("sys") ||
+            m.starts_with_insensitive("xbegin") || m.starts_with_insensitive("xend"))
+            return true;
+        if (m.starts_with_insensitive("xchg") && squeezed(first) == squeezed(second))
+            return true; // simulators' markers
+        if (m.starts_with_insensitive("add") && first.trim() == "$$0" && !s.lock)
+            return true; // <peet/marker.h>
+    }
+    return false;
+}
+
 bool Accesses::waits(const MachineInstr &MI)
 {
     if (MI.isInlineAsm())

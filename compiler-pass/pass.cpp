@@ -85,6 +85,7 @@ bool Recorder::runOnMachineFunction(MachineFunction &MF)
     F.MF = &MF;
     MachineInstr *culprit = nullptr;
     std::string why;
+    liftAssembly(T, MF);
     if (O.granularity == Ref)
         splitModifies(T, MF);
     if (!plan(T, F, O, culprit, why)) {

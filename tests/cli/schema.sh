@@ -49,7 +49,7 @@ cat >asm.c <<'END'
 int main(void)
 {
     int x = 0;
-    __asm__ volatile("movl $0, %0" : "+m"(x));
+    __asm__ volatile("1: movl $0, %0" : "+m"(x)); /* a label */
     return x;
 }
 END

@@ -50,9 +50,12 @@ is true "" "begun 1;begun 2;"
 run 0 --cores 1 -- ./add
 equal "processors" "$(gaps)" "processors "
 
-# inline assembly: what may refer to memory counts, a fence does not
+# inline assembly: its instructions are seen; a statement that is more than these counts, if it may refer to memory
 build ASM asm -fpeet-granularity=ref
 run 0 --cores 3 -- ./asm
+is true "" "begun 1;begun 2;"
+build OPAQUE opaque -fpeet-granularity=ref
+run 0 --cores 3 -- ./opaque
 equal "assembly" "$(value complete) $(gaps)" "false assembly "
 build FENCE fence -fpeet-granularity=ref
 run 0 --cores 3 -- ./fence

@@ -116,15 +116,19 @@ static void *thread(void *number)
 }
 static void first(void) {}
 static void last(void) {}
-#elif CASE_ASM /* a statement that stores */
+#elif CASE_ASM || CASE_OPAQUE /* a statement that stores; one that is more than its instructions */
 static long cell;
 static void *thread(void *number)
 {
+#if CASE_ASM
     __asm__ volatile("movq %1,%0" : "=m"(cell) : "r"(number) : "memory");
+#else
+    __asm__ volatile("1: movq %1,%0" : "=m"(cell) : "r"(number) : "memory");
+#endif
     return NULL;
 }
 static void first(void) {}
-static void last(void) { printf("%d\n", cell > 0); }
+static void last(void) { printf("%ld\n", cell); }
 #elif CASE_FENCE /* one that only orders */
 static void *thread(void *number)
 {

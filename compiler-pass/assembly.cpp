@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inline assembly that is a plain sequence of instructions becomes those instructions, before anything is planned: then
+// they are recorded like any others, with their references, costs and turns.  The text is parsed by LLVM's own
+// assembler, as it would be when the function is printed.  What is more than that stays one opaque instruction: labels,
+// directives, branches, calls, system calls, changes of the stack pointer, clocks and markers (accesses.cpp), and
+// whatever the pass could not describe.
+#include "pass.h"
+
+#include <peet/module.h>
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCExpr.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCObjectFileInfo.h"
+#include "llvm/MC/MCParser/MCAsmParser.h"
+#include "llvm/MC/MCParser/MCTargetAsmParser.h"
+#include "llvm/MC/MCStreamer.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+
+namespace peet {
+
+namespace {
+
+// A displacement that is a symbol stands in the text as a number from here on, by its operand.
+constexpr int64_t Symbol = 0x40000000, SymbolStep = 0x100000;
+
+// An operand of the statement: where it begins among the instruction's operands, and its kind.
+struct Operand {
+    unsigned at;
+    InlineAsm::Flag flag;
+};
+
+SmallVector<Operand, 8> operandsOf(const MachineInstr &MI)
+{
+    SmallVector<Operand, 8> out;
+    for (unsigned i = InlineAsm::MIOp_FirstOperand; i < MI.getNumOperands();) {
+        if (!MI.getOperand(i).isImm())
+            break; // implicit operands and metadata
+        const InlineAsm::Flag flag(MI.getOperand(i).getImm());
+        out.push_back({i + 1, flag});
+        i += 1 + flag.getNumOperandRegisters();
+    }
+    return out;
+}
+
+// The name of a register or of the part of it that a modifier asks for; empty: unknown.
+std::string registerName(const Target &T, MCRegister R, char modifier)
+{
+    static const char *const legacy[] = {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di"};
+    const int gpr = T.gpr(R);
+    unsigned bits;
+    if (!modifier)
+        return StringRef(T.TRI->getName(R)).lower();
+    if (gpr < 0 || gpr >= 16 || StringRef(T.TRI->getName(R)).ends_with("H"))
+        return "";
+    switch (modifier) {
+    case 'b':
+        bits = 8;
+        break;
+    case 'w':
+        bits = 16;
+        break;
+    case 'k':
+        bits = 32;
+        break;
+    case 'q':
+        bits = 64;
+        break;
+    case 'h':
+        return gpr < 4 ? std::string(1, legacy[gpr][0]) + "h" : "";
+    default:
+        return "";
+    }
+    if (gpr >= 8)
+        return "r" + std::to_string(gpr) + (bits == 64 ? "" : bits == 32 ? "d" : bits == 16 ? "w" : "b");
+    if (bits == 8)
+        return gpr < 4 ? std::string(1, legacy[gpr][0]) + "l" : std::string(legacy[gpr]) + "l";
+    return (bits == 64 ? "r" : bits == 32 ? "e" : "") + std::string(legacy[gpr]);
+}
+
+bool printMemory(const Target &T, const MachineInstr &MI, unsigned at, char modifier, unsigned number, std::string &out)
+{
+    const MachineOperand &base = MI.getOperand(at), &scale = MI.getOperand(at + 1), &index = MI.getOperand(at + 2),
+                         &disp = MI.getOperand(at + 3), &segment = MI.getOperand(at + 4);
+    int64_t number_of = Symbol + number * SymbolStep;
+    if (!base.isReg() || !scale.isImm() || !index.isReg() || !segment.isReg() || (modifier && modifier != 'H'))
+        return false;
+    if (disp.isImm())
+        number_of = disp.getImm();
+    else if (!disp.isGlobal() && !disp.isSymbol() && !disp.isCPI() && !disp.isMCSymbol())
+        return false;
+    if (segment.getReg())
+        out += "%" + StringRef(T.TRI->getName(segment.getReg().asMCReg())).lower() + ":";
+    out += std::to_string(number_of + (modifier == 'H' ? 8 : 0));
+    if (!base.getReg() && !index.getReg())
+        return true;
+    out += "(";
+    if (base.getReg())
+        out += "%" + StringRef(T.TRI->getName(base.getReg().asMCReg())).lower();
+    if (index.getReg())
+        out +=
+            ",%" + StringRef(T.TRI->getName(index.getReg().asMCReg())).lower() + "," + std::to_string(scale.getImm());
+    out += ")";
+    return true;
+}
+
+bool printOperand(const Target &T, const MachineInstr &MI, const Operand &o, char modifier, unsigned number,
+    std::string &out)
+{
+    const MachineOperand &MO = MI.getOperand(o.at);
+    if (o.flag.isMemKind())
+        return printMemory(T, MI, o.at, modifier, number, out);
+    if (o.flag.isImmKind()) {
+        if (!MO.isImm() || (modifier && modifier != 'c' && modifier != 'P' && modifier != 'n'))
+            return false;
+        out += (modifier ? "" : "$") + std::to_string(modifier == 'n' ? -MO.getImm() : MO.getImm());
+        return true;
+    }
+    if (!MO.isReg() || !MO.getReg().isPhysical())
+        return false;
+    const std::string name = registerName(T, MO.getReg().asMCReg(), modifier);
+    out += "%" + name;
+    return !name.empty();
+}
+
+// The text with its operands.  False: something in it is not known here.
+bool expand(const Target &T, const MachineInstr &MI, std::string &out)
+{
+    const SmallVector<Operand, 8> operands = operandsOf(MI);
+    StringRef text = MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName();
+    while (!text.empty()) {
+        const size_t dollar = text.find('$');
+        out += text.take_front(dollar);
+        if (dollar == StringRef::npos)
+            return true;
+        text = text.drop_front(dollar + 1);
+        if (text.consume_front("$")) {
+            out += '$';
+            continue;
+        }
+        const bool braces = text.consume_front("{");
+        unsigned number;
+        char modifier = 0;
+        if (text.consumeInteger(10, number) || number >= operands.size())
+            return false;
+        if (braces && text.consume_front(":")) {
+            modifier = text.empty() ? 0 : text.front();
+            text = text.drop_front(text.empty() ? 0 : 1);
+        }
+        if ((braces && !text.consume_front("}")) || !printOperand(T, MI, operands[number], modifier, number, out))
+            return false;
+    }
+    return true;
+}
+
+// Takes the parser's instructions; anything else is too much.
+class Collector : public MCStreamer {
+  public:
+    explicit Collector(MCContext &C) : MCStreamer(C) {}
+    std::vector<MCInst> insts;
+    bool others = false;
+
+    void emitInstruction(const MCInst &I, const MCSubtargetInfo &) override
+    {
+        insts.push_back(I);
+    }
+    void emitLabel(MCSymbol *, SMLoc) override
+    {
+        others = true;
+    }
+    bool emitSymbolAttribute(MCSymbol *, MCSymbolAttr) override
+    {
+        others = true;
+        return true;
+    }
+    void emitCommonSymbol(MCSymbol *, uint64_t, Align) override
+    {
+        others = true;
+    }
+};
+
+bool parse(const MachineFunction &MF, const std::string &text, std::vector<MCInst> &out)
+{
+    const TargetMachine &TM = MF.getTarget();
+    SourceMgr sources;
+    sources.AddNewSourceBuffer(MemoryBuffer::getMemBuffer(text, "<inline asm>"), SMLoc());
+    sources.setDiagHandler([](const SMDiagnostic &, void *) {});
+    MCContext context(TM.getTargetTriple(), TM.getMCAsmInfo(), TM.getMCRegisterInfo(), TM.getMCSubtargetInfo(),
+        &sources);
+    context.setDiagnosticHandler([](const SMDiagnostic &, bool, const SourceMgr &, std::vector<const MDNode *> &) {});
+    MCObjectFileInfo info;
+    info.initMCObjectFileInfo(context, TM.isPositionIndependent());
+    context.setObjectFileInfo(&info);
+    Collector collector(context);
+    collector.switchSection(info.getTextSection());
+    collector.others = false;
+    std::unique_ptr<MCAsmParser> parser(createMCAsmParser(sources, context, collector, *TM.getMCAsmInfo()));
+    const MCTargetOptions options;
+    std::unique_ptr<MCTargetAsmParser> target(TM.getTarget().createMCAsmParser(MF.getSubtarget(), *parser,
+        *TM.getMCInstrInfo(), options));
+    if (!target)
+        return false;
+    parser->setAssemblerDialect(InlineAsm::AD_ATT);
+    parser->setTargetParser(*target);
+    if (parser->Run(true, true) || collector.others)
+        return false;
+    out = std::move(collector.insts);
+    return true;
+}
+
+enum { RepFlag = 8, LockFlag = 16 }; // of MCInst: LLVM's X86BaseInfo.h, IP_HAS_REPEAT and IP_HAS_LOCK
+
+// The instruction that code generation uses for one with this prefix; 0: none.
+unsigned prefixed(Target &T, unsigned opcode, bool lock, bool rep)
+{
+    const std::string name = T.TII->getName(opcode).str();
+    if (rep)
+        return T.opcode(("REP_" + name + "_64").c_str());
+    if (!lock)
+        return opcode;
+    if (StringRef(name).starts_with("XADD") || StringRef(name).starts_with("CMPXCHG"))
+        return T.opcode(("L" + (StringRef(name).ends_with("rm") ? name.substr(0, name.size() - 2) : name)).c_str());
+    if (StringRef(name).starts_with("BT") && StringRef(name).ends_with("mi8"))
+        return T.opcode(("LOCK_" + name.substr(0, name.size() - 2)).c_str());
+    return T.opcode(("LOCK_" + name).c_str());
+}
+
+bool plain(const Target &T, const MachineInstr &MI)
+{
+    const MCInstrDesc &D = MI.getDesc();
+    const StringRef name = T.TII->getName(MI.getOpcode());
+    static const char *const known[] = {"MFENCE", "LFENCE", "SFENCE", "PAUSE", "NOOP", "EMMS", "CPUID", "PREFETCH",
+        "REP_", "CLD", "CLC", "STC", "CMC", "MOVSB", "MOVSW", "MOVSL", "MOVSQ", "STOS", "LODS"};
+    if (D.isCall() || D.isBranch() || D.isReturn() || D.isTerminator() || D.isBarrier() ||
+        MI.modifiesRegister(T.gpr64[4], T.TRI) || MI.modifiesRegister(T.fpsw, T.TRI) || MI.readsRegister(T.fpsw, T.TRI))
+        return false;
+    for (const char *k : known)
+        if (name.starts_with(k))
+            return true;
+    bool memory = false;
+    for (const MCOperandInfo &o : D.operands())
+        memory |= o.OperandType == MCOI::OPERAND_MEMORY;
+    return !D.hasUnmodeledSideEffects() && (memory || (!D.mayLoad() && !D.mayStore()));
+}
+
+// Who writes assembly means what this processor guarantees: what is locked is a fence, other loads acquire, stores
+// release.
+AtomicOrdering orderOf(Target &T, const MachineInstr &MI)
+{
+    if (T.info(MI).klass == PEET_INSN_ATOMIC)
+        return AtomicOrdering::SequentiallyConsistent;
+    return MI.getDesc().mayLoad() && MI.getDesc().mayStore() ? AtomicOrdering::AcquireRelease
+        : MI.getDesc().mayLoad()                             ? AtomicOrdering::Acquire
+                                                             : AtomicOrdering::Release;
+}
+
+// One parsed instruction in front of the statement.  Returns: it, or nullptr
+MachineInstr *build(Target &T, MachineInstr &MI, const MCInst &from, unsigned opcode)
+{
+    MachineFunction &MF = *MI.getMF();
+    const MCInstrDesc &D = T.TII->get(opcode);
+    const SmallVector<Operand, 8> operands = operandsOf(MI);
+    if (from.getNumOperands() != D.getNumOperands() && D.getNumOperands())
+        return nullptr;
+    MachineInstrBuilder B = BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), D);
+    if (!D.getNumOperands()) // registers that the instruction always has, where they are as always
+        for (const MCOperand &o : from)
+            if (!o.isReg() || (o.getReg() && !is_contained(D.implicit_uses(), o.getReg()))) {
+                B->eraseFromParent();
+                return nullptr;
+            }
+    bool memory = false, good = true;
+    for (unsigned i = 0; i < D.getNumOperands(); i++) {
+        const MCOperand &o = from.getOperand(i);
+        int64_t value = 0;
+        memory |= D.operands()[i].OperandType == MCOI::OPERAND_MEMORY;
+        if (o.isReg()) {
+            B.addReg(o.getReg(), i < D.getNumDefs() ? RegState::Define : 0);
+            continue;
+        }
+        if (o.isImm())
+            value = o.getImm();
+        else if (!o.isExpr() || !o.getExpr()->evaluateAsAbsolute(value)) {
+            good = false;
+            break;
+        }
+        const unsigned number = (unsigned)((value - Symbol + SymbolStep / 2) / SymbolStep);
+        if (value < Symbol - SymbolStep / 2 || number >= operands.size() || !operands[number].flag.isMemKind() ||
+            MI.getOperand(operands[number].at + 3).isImm()) {
+            B.addImm(value);
+            continue;
+        }
+        MachineOperand symbol = MI.getOperand(operands[number].at + 3);
+        if (symbol.isMCSymbol()) {
+            good = false;
+            break;
+        }
+        symbol.setOffset(symbol.getOffset() + value - Symbol - number * SymbolStep);
+        B.add(symbol);
+    }
+    if (!good) {
+        B->eraseFromParent();
+        return nullptr;
+    }
+    if (memory && (D.mayLoad() || D.mayStore()))
+        B.addMemOperand(MF.getMachineMemOperand(MachinePointerInfo(),
+            (D.mayLoad() ? MachineMemOperand::MOLoad : MachineMemOperand::MONone) |
+                (D.mayStore() ? MachineMemOperand::MOStore : MachineMemOperand::MONone) | MachineMemOperand::MOVolatile,
+            LLT(), Align(1), AAMDNodes(), nullptr, SyncScope::System, orderOf(T, *B)));
+    return B;
+}
+
+bool lift(Target &T, const Accesses &A, MachineInstr &MI)
+{
+    std::string text, why;
+    std::vector<MCInst> insts;
+    std::vector<MachineInstr *> built;
+    bool lock = false, rep = false, good = true;
+    if (MI.getInlineAsmDialect() != InlineAsm::AD_ATT || A.asmIsSpecial(MI) || !expand(T, MI, text) ||
+        !parse(*MI.getMF(), text, insts))
+        return false;
+    for (const MCInst &I : insts) {
+        const StringRef name = T.TII->getName(I.getOpcode());
+        SmallVector<MemRef, 4> refs;
+        bool opaque = false;
+        if (name == "LOCK_PREFIX" || name == "REP_PREFIX") {
+            (name == "LOCK_PREFIX" ? lock : rep) = true;
+            continue;
+        }
+        lock |= (I.getFlags() & LockFlag) != 0;
+        rep |= (I.getFlags() & RepFlag) != 0;
+        const unsigned opcode =
+            I.getFlags() & ~(unsigned)(LockFlag | RepFlag) ? 0 : prefixed(T, I.getOpcode(), lock, rep);
+        MachineInstr *B = opcode ? build(T, MI, I, opcode) : nullptr;
+        if (B)
+            built.push_back(B);
+        if (!B || !plain(T, *B) || !T.refs(*B, A, refs, opaque, why) || opaque) {
+            good = false;
+            break;
+        }
+        lock = rep = false;
+    }
+    if (good && !lock && !rep && !built.empty()) {
+        MI.eraseFromParent();
+        return true;
+    }
+    for (MachineInstr *B : built)
+        B->eraseFromParent();
+    return false;
+}
+
+} // namespace
+
+void liftAssembly(Target &T, MachineFunction &MF)
+{
+    std::vector<MachineInstr *> statements;
+    for (MachineBasicBlock &MBB : MF)
+        for (MachineInstr &MI : MBB)
+            if (MI.getOpcode() == TargetOpcode::INLINEASM && isReal(MI))
+                statements.push_back(&MI);
+    if (statements.empty())
+        return;
+    Accesses A(T, MF);
+    for (MachineInstr *MI : statements)
+        lift(T, A, *MI);
+}
+
+} // namespace peet

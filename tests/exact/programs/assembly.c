@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inline assembly that is a plain sequence of instructions: operands of all kinds, prefixes, sizes, addresses with symbols. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static long cells[64], table[16][4];
+static struct {
+    int first, second;
+    long deep[8];
+} record;
+
+__attribute__((noinline)) static long locked(long *p, long by)
+{
+    long old = by, expected = 7;
+    char equal;
+    __asm__ volatile("lock addq %1, %0" : "+m"(*p) : "er"(by) : "cc");
+    __asm__ volatile("lock; xaddq %0, %1" : "+r"(old), "+m"(*p) : : "memory", "cc");
+    __asm__ volatile("lock cmpxchgq %3, %1\n\tsete %0" : "=q"(equal), "+m"(*p), "+a"(expected) : "r"(by) : "memory", "cc");
+    __asm__ volatile("lock ; incl %0" : "+m"(record.second) : : "cc");
+    __asm__ volatile("lock; addl $0, 0(%%rsp)" : : : "memory", "cc");
+    __asm__ volatile("lock btsq %1, %0" : "+m"(cells[3]) : "I"(5L) : "cc", "memory");
+    return old + expected + equal;
+}
+
+__attribute__((noinline)) static long exchange(int *p, int x)
+{
+    short y = (short)x;
+    char z = (char)x;
+    __asm__ volatile("xchgl %0, %1" : "+r"(x), "+m"(*p) : : "memory");
+    __asm__ volatile("xchgw %w0, %1" : "+r"(y), "+m"(*(short *)p));
+    __asm__ volatile("xchgb %b0, %1" : "+q"(z), "+m"(*(char *)p));
+    return x + y + z;
+}
+
+__attribute__((noinline)) static uint64_t swap(uint64_t x, uint32_t y)
+{
+    uint16_t z = (uint16_t)y;
+    __asm__("bswapq %0" : "+r"(x));
+    __asm__("bswapl %k0" : "+r"(y));
+    __asm__("rorw $8, %w0" : "+r"(z) : : "cc");
+    __asm__("movb %h1, %b0" : "+Q"(x) : "Q"(y));
+    return x ^ y ^ z;
+}
+
+__attribute__((noinline)) static long symbols(int i)
+{
+    long a, b, c, d;
+    __asm__("movq %1, %0" : "=r"(a) : "m"(cells[9]));
+    __asm__("movq 8+%1, %0" : "=r"(b) : "m"(cells[9]));
+    __asm__("movq %H1, %0" : "=r"(c) : "m"(record.deep[3]));
+    __asm__("movq %1, %0\n\taddq %2, %0\n\tmovq %0, %3" : "=&r"(d) : "m"(table[i][1]), "m"(table[i][2]), "m"(table[i][3]) : "cc", "memory");
+    return a + b + c + d;
+}
+
+__attribute__((noinline)) static int multiply(uint64_t a, uint64_t b, uint64_t *high)
+{
+    uint64_t low;
+    unsigned char carry;
+    __asm__("mulq %3" : "=a"(low), "=d"(*high) : "a"(a), "rm"(b) : "cc");
+    __asm__("addq %2, %0\n\tsetc %1" : "+r"(low), "=q"(carry) : "r"(a) : "cc");
+    __asm__("adcq $0, %0" : "+m"(*high) : : "cc");
+    return (int)low + carry;
+}
+
+__attribute__((noinline)) static void move(void *to, const void *from, size_t n)
+{
+    void *t = to;
+    size_t left = n;
+    __asm__ volatile("cld\n\trep movsb" : "+D"(t), "+S"(from), "+c"(left) : : "memory");
+    __asm__ volatile("rep stosb" : "+D"(t), "+c"(n) : "a"('.') : "memory");
+}
+
+__attribute__((noinline)) static double vectors(const double *x, const float *y)
+{
+    double r[2], s;
+    float f = 2;
+    __asm__("movupd %1, %%xmm4\n\taddpd %%xmm4, %%xmm4\n\tmovupd %%xmm4, %0" : "=m"(r) : "m"(*(const double(*)[2])x) : "xmm4");
+    __asm__("sqrtsd %1, %0" : "=x"(s) : "xm"(x[1]));
+    __asm__("mulss %1, %0" : "+x"(f) : "m"(*y));
+    return r[0] + r[1] + s + f;
+}
+
+__attribute__((noinline)) static void fences(void)
+{
+    __asm__ volatile("mfence" : : : "memory");
+    __asm__ volatile("lfence; sfence" : : : "memory");
+    __asm__ volatile("pause" : : : "memory");
+    __asm__ volatile("nop\n\tnop");
+    __asm__ volatile("prefetcht0 %0" : : "m"(cells[20]));
+}
+
+__attribute__((noinline)) static int flags(long a, long b)
+{
+    int below, equal;
+    __asm__("cmpq %3, %2" : "=@ccb"(below), "=@ccz"(equal) : "r"(a), "rm"(b));
+    __asm__("testl %1, %1\n\tcmovz %2, %0" : "+r"(below) : "r"(equal), "rm"((int)a) : "cc");
+    return below * 2 + equal;
+}
+
+int main(void)
+{
+    double x[2] = {3, 16}, sum = 0;
+    float y = 1.5f;
+    uint64_t high = 1;
+    char text[64], copy[64];
+    memset(text, 'a', sizeof text);
+    memset(copy, 0, sizeof copy);
+    for (int i = 0; i < 64; i++)
+        cells[i] = i * i;
+    for (int i = 0; i < 64; i++)
+        table[i / 4][i % 4] = i;
+    for (int i = 0; i < 300; i++) {
+        sum += (double)(locked(&cells[i % 32], i) % 1000) + (double)exchange(&record.first, i) + (double)(swap((uint64_t)i, (uint32_t)i) % 1000);
+        sum += (double)symbols(i % 16) + multiply((uint64_t)i * 77, ~0ull / (uint64_t)(i + 1), &high) % 100 + (double)(high % 10);
+        move(copy, text, (size_t)i % 20);
+        sum += vectors(x, &y) + copy[i % 64] + flags(i, 150);
+        fences();
+    }
+    printf("%.3f %d\n", sum, record.second);
+    return 0;
+}
