@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing a recording.  Slices wait in memory, stream by stream, until a stream has a chunk's worth, or all of them
- * together have too many, or a second has passed; then they are predicted (codec.c) into the payload of the frame that
- * is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
+ * together have too many, or a second has passed, or the file has grown by an eighth (a disk may fill at any time, and
+ * a thread's words are worth nothing without those of who made it); then they are predicted (codec.c) into the payload
+ * of the frame that is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
  * file is cut back to the frame before.
  */
 #include "trace/codec_parts.h"
@@ -35,6 +36,8 @@ enum {
     LENT_MOST = 128, /* pieces in a frame */
     IMAGE_PIECE_BYTES = 1 << 20,
     AHEAD_BYTES = 32 << 20,
+    FLUSH_SHARE = 8, /* that part of the file, at most, is without what others had done in the meantime */
+    FLUSH_LEAST_BYTES = 64 * 1024,
     FIRST_FD = 900, /* the subject's own files keep their numbers */
 };
 
@@ -65,6 +68,7 @@ struct peet_recorder {
     struct peet__bytes out; /* of the frame that is written */
     ZSTD_CCtx *zstd;
     struct timespec flushed;
+    uint64_t flush_at; /* a file that long is flushed, so that what waits is young by the file's length, too */
 };
 
 static int fail(struct peet_recorder *r, int err, const char *what)
@@ -318,7 +322,9 @@ int peet_recorder_flush(struct peet_recorder *r)
     for (uint64_t i = 0; i < r->nstreams && !r->err; i++)
         if (r->streams[i])
             end_chunk(r, (uint32_t)i);
-    return end_frame(r);
+    end_frame(r);
+    r->flush_at = r->bytes + r->bytes / FLUSH_SHARE + FLUSH_LEAST_BYTES;
+    return r->err;
 }
 
 int peet_recorder_stream(struct peet_recorder *r, const struct peet_stream_info *info, uint32_t *out_stream)
@@ -394,7 +400,7 @@ static int add_line(struct peet_recorder *r, struct waiting *w, const struct pee
 
 static int flush_now_and_then(struct peet_recorder *r, int long_slice)
 {
-    if (r->pending >= PENDING_WORDS || ((long_slice || r->slices % 64 == 0) && is_late(r)))
+    if (r->pending >= PENDING_WORDS || r->bytes >= r->flush_at || ((long_slice || r->slices % 64 == 0) && is_late(r)))
         peet_recorder_flush(r);
     return r->err;
 }

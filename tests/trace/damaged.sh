@@ -99,4 +99,42 @@ grep -q 'cannot write the trace' said || fail "a full disk: $(cat said)"
 must "$peet" trace check full
 must "$peet" run -q --from full -d afterwards
 [ "$(value afterwards/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of it"
+
+# It is full at once: threads have written much by then, and main() little, without which nobody begins.
+cat >pair.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+static volatile unsigned cells[2][1 << 18];
+static void *work(void *p)
+{
+    unsigned x = 1;
+    for (int i = 0; i < 1500000; i++) {
+        x = x * 1664525 + 1013904223;
+        cells[(long)p][x >> 14]++;
+    }
+    return p;
+}
+int main(void)
+{
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, work, (void *)i);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    puts("ended");
+    return 0;
+}
+END
+must "$peetcc" -O2 pair.c -o pair -pthread
+for kilobytes in 1000 3000; do
+    status=0
+    (
+        ulimit -f $kilobytes
+        exec "$peet" run -q -o trace -d soon -- ./pair
+    ) >out 2>said || status=$?
+    equal "status with a disk that is full at once" $status 1
+    must "$peet" trace check soon
+    must "$peet" run -q --from soon -d afterwards
+    [ "$(value afterwards/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of the first $kilobytes KB"
+done
 exit 0
