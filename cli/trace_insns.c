@@ -26,7 +26,9 @@ static int add_path(void *arg, struct peet_program *program, uint64_t word)
 {
     struct peet_error ignored = {0, ""};
 
-    return peet_recording_add_path(arg, program, word, &ignored);
+    const int n = peet_recording_add_path(arg, program, word, &ignored);
+
+    return n || peet_recording_complete(arg) ? n : PEET_ENOTFOUND; /* paths come behind the words that they are about */
 }
 
 int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program,

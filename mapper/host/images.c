@@ -141,6 +141,8 @@ static int rescan(void *arg, struct peet_program *program, uint64_t pc)
         n = scan(pc, &error);
     if (n < 0)
         peet_host_report("%s", error.message);
+    if (!n && images.replay && !peet_recording_complete(peet_replay_recording(images.replay)))
+        return PEET_ENOTFOUND; /* paths come behind the words that they are about */
     return n;
 }
 

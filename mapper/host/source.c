@@ -486,7 +486,7 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
                     keep_rest(s, c);
                 return kind;
             }
-            if (c->crashed) {
+            if (c->crashed || (!kind && s->replay && !peet_recording_complete(peet_replay_recording(s->replay)))) {
                 c->cursor = c->end;
                 continue;
             }

@@ -108,6 +108,8 @@ static int advance(struct peet_source *s, uint32_t carrier, struct peet_error *e
         kind = peet_decode_next(c->decode, &c->cursor, c->end, 0, &event, error);
         if (kind < 0)
             return kind;
+        if (kind == PEET_EVENT_NEED_WORDS) /* the trace was cut off */
+            c->cursor = c->end;
         if (kind == PEET_EVENT_BLOCK)
             s->extraneous_blocks++;
         if (kind != PEET_EVENT_ABSTRACT)

@@ -315,7 +315,10 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
         if (!peet__decode_lookup_sync(s, word)) {
             if (!may_rescan)
                 return 0;
-            if (!p->rescan || p->rescan(p->rescan_arg, p, word) <= 0 || !peet__decode_lookup_sync(s, word))
+            const int got = p->rescan ? p->rescan(p->rescan_arg, p, word) : 0;
+            if (got == PEET_ENOTFOUND)
+                return 0;
+            if (got <= 0 || !peet__decode_lookup_sync(s, word))
                 return peet_error_set(error, PEET_ESTREAM, "context %u: no schema knows the code at %#llx", s->context,
                     (unsigned long long)word);
         }

@@ -49,7 +49,8 @@ typedef void peet_program_call(void *arg, const struct peet_block *block, const 
 /** peet_program_calls() - all there are in what is known */
 void peet_program_calls(struct peet_program *program, peet_program_call *fn, void *arg);
 
-/** Called on a pc that no known image covers (dlopen): returns > 0 if an image was added. */
+/** Called on a pc that no known image covers (dlopen): returns > 0 if an image was added; PEET_ENOTFOUND: what would say
+ * it was lost, and the words end here. */
 typedef int peet_program_rescan(void *arg, struct peet_program *program, uint64_t pc);
 void peet_program_set_rescan(struct peet_program *program, peet_program_rescan *fn, void *arg);
 

@@ -316,6 +316,23 @@ static int count(struct peet_recording *r, struct peet_error *error)
     return 0;
 }
 
+/** What was cut off may have ended in the middle of an image: the recording is as if it had not begun. */
+static void drop_cut_image(struct peet_recording *r)
+{
+    const size_t last = r->nimages - 1;
+    size_t got = 0;
+
+    if (!r->nimages || (r->complete && r->ending) || !r->images[last].known)
+        return;
+    for (size_t i = 0; i < r->nentries; i++)
+        if (r->entries[i].entry.kind == PEET__ENTRY_IMAGE_BYTES && r->entries[i].entry.stream == last)
+            got += r->entries[i].entry.bytes;
+    if (got < r->images[last].public.nbytes) {
+        free(r->images[last].public.path);
+        r->nimages--;
+    }
+}
+
 static int sort_out(struct peet_recording *r, struct peet_error *error)
 {
     int err = count(r, error);
@@ -363,6 +380,8 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
     for (size_t i = 0; i < r->nimages && !err; i++)
         if (!r->images[i].known)
             err = peet__recording_damaged(r, 0, "an image is missing", error);
+    if (!err)
+        drop_cut_image(r);
     if (!err)
         err = sort_chunks(r, error);
     if (!err)
