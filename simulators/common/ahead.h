@@ -119,6 +119,23 @@ void peet_sim_ahead_report(void *self);
         peet_sim_ahead_event, peet_sim_ahead_end, peet_sim_ahead_executed, peet_sim_ahead_ahead, peet_sim_ahead_pause, \
         peet_sim_ahead_undo, peet_sim_ahead_report}
 
+/** peet_sim_ahead_begins() - for the machine's block(), loop() and blocks(), to which come what peet has no code for: a block, or
+ * an iteration, begins at @now.  @a: NULL: nothing happens */
+static inline void peet_sim_ahead_begins(struct peet_sim_ahead *a, uint64_t now)
+{
+    if (a) {
+        a->began = now;
+        a->went_back = 0;
+    }
+}
+
+/** peet_sim_ahead_went_back() - another processor has been rolled back since then, and may be due first: loop() and blocks()
+ * return */
+static inline int peet_sim_ahead_went_back(const struct peet_sim_ahead *a)
+{
+    return a && a->went_back;
+}
+
 /** The slow half of peet_sim_ahead_before(). */
 void peet_sim_ahead_go_back(struct peet_sim_ahead *a, unsigned by, unsigned hw);
 

@@ -111,7 +111,9 @@ static uint64_t account(struct numa *n, unsigned hw, uint64_t now, uint64_t end,
 uint64_t peet__numa_block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
     struct numa *n = self;
-    uint64_t stalled = 0, end = run(n, &n->processors[hw], event->block, event->values, now, &stalled);
+    uint64_t stalled = 0, end;
+    peet_sim_ahead_begins(n->ahead, now);
+    end = run(n, &n->processors[hw], event->block, event->values, now, &stalled);
     return account(n, hw, now, end, stalled);
 }
 
@@ -121,9 +123,10 @@ uint64_t peet__numa_blocks(void *self, unsigned hw, const struct peet_block_even
     struct numa *n = self;
     uint64_t stalled = 0, time = now;
     size_t i = 0;
-    do
+    do {
+        peet_sim_ahead_begins(n->ahead, time);
         time = run(n, &n->processors[hw], events[i].block, events[i].values, time, &stalled);
-    while (++i < count && time < until);
+    } while (++i < count && time < until && !peet_sim_ahead_went_back(n->ahead));
     *out_done = i;
     return account(n, hw, now, time, stalled);
 }
@@ -165,6 +168,7 @@ uint64_t peet__numa_loop(void *self, unsigned hw, const struct peet_block_event 
                        misses = p->stats.read_misses + p->stats.write_misses;
         const uint64_t began = time;
         uint64_t more = 0;
+        peet_sim_ahead_begins(n->ahead, time);
         time = run(n, p, block, values, time, &stalled);
         done++;
         each = time - began;
@@ -182,7 +186,7 @@ uint64_t peet__numa_loop(void *self, unsigned hw, const struct peet_block_event 
         }
         for (uint32_t v = 0; v < block->nvalues; v++)
             values[v] += (uint64_t)event->strides[v] * (more + 1);
-    } while (done < event->turns && time < until && !n->dead);
+    } while (done < event->turns && time < until && !n->dead && !peet_sim_ahead_went_back(n->ahead));
     *out_turns = done;
     return account(n, hw, now, time, stalled);
 }
