@@ -43,7 +43,8 @@ static void undone(void *arg, const struct peet_block *block, const uint64_t *va
     }
 }
 
-/** Rolls a hardware context back, so that it has executed exactly what begins before @until.
+/** Rolls a hardware context back, so that it has executed exactly what begins before @until.  Where an event of a higher one has
+ * woken the present one at this very time, what begins at this time has come before, too.
  * Returns: whether anything was undone */
 static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
 {
@@ -51,6 +52,7 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
     const unsigned current = map->current;
     void *counts[] = {map, core};
 
+    until += until == map->event_cycles && hw < map->event_hw;
     if (!core->ahead || core->clock < until)
         return 0;
     peet__map_close_direct(map, core);

@@ -401,6 +401,10 @@ static void act(struct peet_map *map, unsigned hw)
                 break;
             continue;
         }
+        if (kind != PEET_EVENT_BLOCK && (map->acting != map->event_cycles || hw > map->event_hw)) {
+            map->event_cycles = map->acting;
+            map->event_hw = hw;
+        }
         if (kind == PEET_EVENT_BLOCK) {
             peet__map_run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {

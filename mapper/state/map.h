@@ -243,11 +243,13 @@ struct peet_map {
     const struct peet_direct *direct; /* of the machine, if its blocks may be taken without it; NULL: they may not */
     uint64_t until;                   /* the limit of the hardware context that acts; 0: block by block */
     uint64_t acting;                  /* its clock when it began what it does */
-    uint8_t runs_ahead, going_back;   /* ahead.c */
-    uint8_t stays_open;               /* direct.c: a run that waits is not over */
-    uint8_t settles_data;             /* somebody who looks on asks what lies at an address */
-    struct peet_program *program;     /* with `direct`: whose machine code that is */
-    uint64_t direct_instructions;     /* just now */
+    uint64_t event_cycles;            /* the latest abstract event, or end of a context, was then; */
+    unsigned event_hw;              /* the highest processor that had one then: lower ones have done what begins then */
+    uint8_t runs_ahead, going_back; /* ahead.c */
+    uint8_t stays_open;             /* direct.c: a run that waits is not over */
+    uint8_t settles_data;           /* somebody who looks on asks what lies at an address */
+    struct peet_program *program;   /* with `direct`: whose machine code that is */
+    uint64_t direct_instructions;   /* just now */
 
     struct peet_map_module *machine;
     const struct peet_map_module *ending; /* whose finish() or stats() is being called, or NULL */
