@@ -307,7 +307,8 @@ uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *acc
         w->level = extra - w->tlb - w->coherence;
         w->served = category_of[out.served];
     }
-    if (!w) {
+    if (!w &&
+        (out.done_cycles > now || out.served != X86_L1)) { /* hits do not come here, or all the same: memory_fast.h */
         t->store_category = category_of[out.served];
         t->store_access = *access;
     }
