@@ -454,17 +454,67 @@ static double likeness(const struct sequence *a, const struct sequence *b)
     return (double)differ;
 }
 
+/** What two contexts cost as a pair, by the edits between them or less.  One that has no counterpart is different in all. */
+static double pair_cost(const struct sequence *a, const struct sequence *b, double edits)
+{
+    return edits + (a->context != b->context) * 0.5 - (double)b->n;
+}
+
+/** The costs of an assignment's pairs are made those of their edits.  Returns: 1: some were not; 0; 2: no more @work is left; or a
+ * peet_err */
+static int know_pairs(const struct side *a, const struct side *b, const size_t *column, double *cost, uint8_t *known,
+    double *work, double *out_sum)
+{
+    enum { EFFORT = 200 };
+    int any = 0;
+
+    *out_sum = 0;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const struct sequence *x = &a->all[i], *y = &b->all[column[i]];
+        const size_t at = (size_t)i * b->n + column[i];
+        struct peet_distance d;
+
+        if (!known[at] && !x->kept && !y->kept) {
+            if (*work <= 0)
+                return 2;
+            if (peet_edit_script(x->symbols, x->n, y->symbols, y->n, EFFORT, NULL, NULL, &d))
+                return PEET_ENOMEM;
+            *work -= (double)(x->n + y->n) * (double)(d.edits < EFFORT ? d.edits + 1 : EFFORT);
+            cost[at] = pair_cost(x, y, (double)d.edits);
+            any = 1;
+        }
+        known[at] = 1;
+        *out_sum += cost[at];
+    }
+    return any;
+}
+
+/* The likeness is at most the edits.  So an assignment that is best by likeness, but for its own pairs, whose edits are known, is best. */
 int peet_cli_side_match(struct side *a, struct side *b, size_t *out_column, struct peet_error *error)
 {
-    double *cost = calloc((size_t)a->n * b->n + 1, sizeof(*cost));
-    int err = cost ? 0 : PEET_ENOMEM;
+    const size_t n = (size_t)a->n * b->n;
+    double *cost = calloc(n + 1, sizeof(*cost)), work = 4e8, sum, least = 0;
+    uint8_t *known = calloc(n + 1, 1);
+    size_t *column = calloc(a->n + 1u, sizeof(*column));
+    int err = cost && known && column ? 0 : PEET_ENOMEM, more = 1;
 
     for (uint32_t i = 0; !err && i < a->n; i++)
         for (uint32_t k = 0; k < b->n; k++)
-            cost[(size_t)i * b->n + k] =
-                likeness(&a->all[i], &b->all[k]) + (a->all[i].context != b->all[k].context) * 0.5;
-    if (!err)
-        err = peet_assignment(cost, a->n, b->n, out_column);
+            cost[(size_t)i * b->n + k] = pair_cost(&a->all[i], &b->all[k], likeness(&a->all[i], &b->all[k]));
+    for (int first = 1; !err && more == 1; first = 0) {
+        err = peet_assignment(cost, a->n, b->n, column);
+        work -= (double)n * a->n;
+        if (!err) {
+            more = know_pairs(a, b, column, cost, known, &work, &sum);
+            err = more < 0 ? more : 0;
+        }
+        if (!err && (first || (more != 2 && sum < least))) {
+            memcpy(out_column, column, a->n * sizeof(*column));
+            least = sum;
+        }
+    }
+    free(column);
+    free(known);
     free(cost);
     return err ? peet_error_set(error, err, "out of memory") : 0;
 }

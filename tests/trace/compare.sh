@@ -54,6 +54,34 @@ assert abs(result["similarity_percent"] - 100 * (total - 14 - edits[0]) / total)
 END
 must "$peet" compare a c >table
 grep -q 'first difference' table || fail "no first difference: $(cat table)"
+# Two threads that have changed places: the same instructions in another order.
+cat >places.c <<'END'
+#include <pthread.h>
+static volatile int s;
+static __attribute__((noinline)) int f(int x) { return x * 3 + 1; }
+static __attribute__((noinline)) int g(int x) { return x & 1 ? x + s : x - 2; }
+static void *work(void *p)
+{
+    int x = 1;
+    for (const char *c = p; *c; c++)
+        x = *c == 'a' ? f(x) : g(x);
+    return (void *)(long)(x & 0);
+}
+int main(int argc, char **argv)
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, work, argv[1 + i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    return argc != 3;
+}
+END
+must "$peetcc" -O1 places.c -o places -pthread
+must "$peet" run -q --foreign=ranges -o trace -d placed -- ./places aaaaaaaabbbbbbbb bbbbbbbbaaaaaaaa
+must "$peet" run -q --foreign=ranges -o trace -d changed -- ./places bbbbbbbbaaaaaaaa aaaaaaaabbbbbbbb
+must "$peet" compare --json placed changed >places.json
+equal "threads that have changed places" "$(value places.json similarity_percent)" 100
 # Sequences that are not kept in memory: the same where nothing differs, and a distance that is at least the exact one.
 cat >path.c <<'END'
 #include <stdio.h>
