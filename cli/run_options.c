@@ -3,6 +3,7 @@
 #include "run_options.h"
 #include "result_folder.h"
 
+#include "base/files.h"
 #include "base/text.h"
 #include "common.h"
 #include "modules/modhost.h"
@@ -336,6 +337,8 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
             program_invocation_name);
     if (!err && reading->out->json_file && !*reading->out->json_file)
         err = peet_error_set(error, PEET_EINVALID, "--json=: the name of the file is empty");
+    if (!err && reading->out->json_file)
+        err = peet_file_check(reading->out->json_file, "--json", error);
     if (!err && config->output[0] == '\0')
         err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
     if (!err && reading->expect)

@@ -577,6 +577,15 @@ static int is_of_deadlock(struct peet_recording *from)
     return is;
 }
 
+/** Does any context execute something there? */
+static int is_any_there(const struct peet_cut *cut)
+{
+    for (uint32_t s = 0; s < peet_recording_nstreams(cut->from); s++)
+        if (cut->walks[s].starts)
+            return 1;
+    return 0;
+}
+
 static int make(struct peet_cut *cut, const char *from, const char *path, struct peet_error *error)
 {
     struct peet_recorder *to = NULL;
@@ -592,7 +601,7 @@ static int make(struct peet_cut *cut, const char *from, const char *path, struct
         err = follow_all(cut, error);
     if (!err && !cut->by_cycles)
         err = look_ahead(cut, error);
-    if (!err && !(text = describe_all(cut)))
+    if (!err && !(is_any_there(cut) && (text = describe_all(cut))))
         err = peet_error_set(error, PEET_EINVALID, "%s: nothing lies there: no context has got so far", from);
     if (!err)
         err = peet_recorder_open(path, text, 3, &to, error);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +29,26 @@ static int hand_over(struct peet_file *file, int why)
         file->stream = open_memstream(&file->handed, &file->handed_bytes);
     errno = why;
     return file->stream != NULL;
+}
+
+int peet_file_check(const char *path, const char *what, struct peet_error *error)
+{
+    char *copy = strdup(path);
+    struct stat info;
+    const char *folder;
+    int err = 0;
+
+    if (!copy)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    folder = dirname(copy);
+    errno = 0;
+    /* a device or a pipe is written in place */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) ? S_ISDIR(info.st_mode) || access(path, W_OK)
+                                                         : access(folder, W_OK | X_OK))
+        err = peet_error_set(error, PEET_EIO, "%s: cannot write %s: %s", what, path,
+            errno ? strerror(errno) : "it is a folder");
+    free(copy);
+    return err;
 }
 
 int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error)

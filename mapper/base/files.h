@@ -18,6 +18,9 @@ struct peet_file {
     int hands;
 };
 
+/** peet_file_check() - can a file of that name be made?  Asked before work whose result it will hold.  @what: for the message.  Returns:
+ * 0 or PEET_EIO / PEET_ENOMEM */
+int peet_file_check(const char *path, const char *what, struct peet_error *error);
 /** peet_file_create() - begin a file.  Returns: 0 or PEET_EIO / PEET_ENOMEM */
 int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error);
 /** peet_file_commit() - finish it under its name; on failure nothing remains of it */
