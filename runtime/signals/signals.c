@@ -214,8 +214,12 @@ static void call_handler(int signal, siginfo_t *info, void *uc)
     struct sigaction action = actions[signal];
     struct handler_call call = {action, signal, info, uc};
     uint64_t arg = (uint64_t)signal;
-    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
-        return; /* changed while it waited */
+    peet__timer_taken(info);
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) { /* changed while it waited */
+        if (action.sa_handler == SIG_DFL && peet__rt.simulated && peet__rt.current)
+            peet__signal_default(signal, info);
+        return;
+    }
     if (action.sa_flags & (int)SA_RESETHAND) {
         actions[signal].sa_handler = SIG_DFL;
         install(signal);
@@ -302,9 +306,12 @@ void peet__signals_deliver(void)
             peet__thread_poked();
     }
     ctx->poked &= (uint8_t)~PEET__POKE_SIGNAL;
-    while (ctx->signals && deliver_own(ctx))
-        ;
-    for (struct deferred *d, copy; (d = oldest(~ctx->mask));) {
+    for (struct deferred *d, copy;;) {
+        while (ctx->signals &&
+            deliver_own(ctx)) /* also what the last handler has sent to itself, and its mask has kept back */
+            ;
+        if (!(d = oldest(~ctx->mask)))
+            break;
         take_slot(d, &copy);
         deliver_one(copy.signal, &copy.info, &copy.uc);
     }
@@ -343,8 +350,10 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
     call_handler(signal, info, uc);
     if (!rt->simulated) /* a child has come out of the handler */
         return;
-    peet__foreign_world = world;
     peet__mask_set(ctx, *(uint64_t *)&uc->uc_sigmask, 0);
+    while (ctx->signals && deliver_own(ctx)) /* what the handler has sent to itself, and its mask has kept back */
+        ;
+    peet__foreign_world = world;
     rt->kernel_mask = ctx->mask;
 }
 

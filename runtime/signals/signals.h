@@ -73,6 +73,8 @@ int peet__signal_to_context(struct peet_ctx *ctx, int signal, const siginfo_t *i
 int peet__signal_to_process(int signal, const siginfo_t *info);
 /** A context that takes this signal, the main one first; NULL: all block it. */
 struct peet_ctx *peet__signal_taker(int signal);
+/** Let the kernel do by this signal what it does by default: end the process, stop it, or nothing. */
+void peet__signal_default(int signal, const siginfo_t *info);
 /** Put it into a context, for the context to find. */
 int peet__signal_enqueue(struct peet_ctx *ctx, const siginfo_t *info);
 /** End a context's wait, if it is one that signals interrupt. */
@@ -82,6 +84,9 @@ void peet__signal_interrupt(struct peet_ctx *ctx);
 
 /** The cycle so long from now, 0 for no time at all (timers.c). */
 uint64_t peet__timer_deadline(uint64_t s, uint64_t ns);
+
+/** A context takes this signal: if it is a timer's, it says from now on how often the timer has run out since (timers.c). */
+void peet__timer_taken(siginfo_t *info);
 
 /** From a handler that came in the host's world: wake whoever waits for no descriptor but for signals. */
 void peet__signal_wake(void);

@@ -79,6 +79,15 @@ static int by_default(int signal)
     return action->sa_handler == SIG_DFL;
 }
 
+void peet__signal_default(int signal, const siginfo_t *info)
+{
+    struct peet_ctx *self = peet__rt.current;
+    uint64_t mask = self->mask;
+    peet__mask_set(self, mask & ~peet__signal_bit(signal), 1);
+    to_self(signal, info);
+    peet__mask_set(self, mask, 1);
+}
+
 int peet__signal_to_context(struct peet_ctx *ctx, int signal, const siginfo_t *info)
 {
     uint64_t bit = peet__signal_bit(signal);
@@ -90,11 +99,7 @@ int peet__signal_to_context(struct peet_ctx *ctx, int signal, const siginfo_t *i
     if (taken && peet__signal_action(signal)->sa_handler == SIG_IGN)
         return 0;
     if (taken && by_default(signal)) { /* it is the process's affair: whoever runs takes it */
-        struct peet_ctx *self = peet__rt.current;
-        uint64_t mask = self->mask;
-        peet__mask_set(self, mask & ~bit, 1);
-        to_self(signal, info);
-        peet__mask_set(self, mask, 1);
+        peet__signal_default(signal, info);
         return 0;
     }
     int err = peet__signal_enqueue(ctx, info);

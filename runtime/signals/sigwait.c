@@ -160,10 +160,18 @@ static int wait_for(uint64_t set, siginfo_t *out_info, uint64_t deadline)
         ctx->waits = 0;
         if (ready == 0)
             deadline = 0; /* a last look */
+        if (ready &
+            PEET_FAILED) { /* a cancellation interrupts the wait, too, and may not leave the descriptor behind */
+            close(fd);
+            fd = -1;
+            cancellation_point();
+        }
     }
     if (fd >= 0)
         close(fd);
     cancellation_point();
+    if (signal > 0)
+        peet__timer_taken(out_info);
     if (signal > 0 && out_info->si_code == SI_TKILL) /* so says the C library of what a thread has sent */
         out_info->si_code = SI_USER;
     return signal;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct timer {
     uint64_t interval_ns; /* 0: once */
     uint64_t overruns, overruns_told;
     int notify, signal;
+    int waits; /* its signal has been sent, and nobody has taken it yet */
     union sigval value;
     struct peet_ctx *target; /* SIGEV_THREAD_ID */
     void (*function)(union sigval);
@@ -91,17 +93,17 @@ static void send(unsigned index)
     info.si_code = index < FIXED ? SI_KERNEL : SI_TIMER;
     if (index >= FIXED) {
         info.si_timerid = (int)index;
-        info.si_overrun = (int)t->overruns;
         info.si_value = t->value;
     }
-    t->overruns_told = t->overruns;
-    t->overruns = 0;
+    t->waits = index >= FIXED;
     if (t->notify == SIGEV_SIGNAL) {
         peet__signal_to_process(t->signal, &info);
     } else if (t->notify == SIGEV_THREAD_ID) {
         if (t->target->counted)
             peet__signal_to_context(t->target, t->signal, &info);
     } else if (t->notify == SIGEV_THREAD) {
+        t->overruns_told = t->overruns;
+        t->overruns = 0;
         pthread_t thread;
         pthread_attr_t attr;
         pthread_attr_init(&attr);
@@ -111,7 +113,32 @@ static void send(unsigned index)
     }
 }
 
-/* Arm it for the next time; turns that a late service has missed are overruns. */
+/* Its last signal has not been taken.  A signalfd of the subject's takes without telling: look whether it still waits. */
+static int still_waits(const struct timer *t)
+{
+    uint64_t bit = peet__signal_bit(t->signal), kernel = 0;
+    if (!t->waits || (t->notify != SIGEV_SIGNAL && t->notify != SIGEV_THREAD_ID))
+        return 0;
+    for (const struct peet_ctx *c = peet__ctx_list; c; c = c->next)
+        if (c->counted && peet__signals_waiting(c) & bit)
+            return 1;
+    peet__raw_syscall(SYS_rt_sigpending, (long)&kernel, sizeof kernel, 0, 0, 0, 0);
+    return ((peet__signals_waiting(&peet__rt.main_ctx) | kernel) & bit) != 0;
+}
+
+void peet__timer_taken(siginfo_t *info)
+{
+    uint64_t index = (uint64_t)(unsigned)info->si_timerid;
+    if (info->si_code != SI_TIMER || index < FIXED || index >= ntimers || !timers[index]->waits)
+        return;
+    struct timer *t = timers[index];
+    t->waits = 0;
+    t->overruns_told = t->overruns;
+    t->overruns = 0;
+    info->si_overrun = (int)t->overruns_told;
+}
+
+/* Arm it for the next time; turns that a late service has missed are overruns, and those of a signal that still waits. */
 static void expire(unsigned index, uint64_t now)
 {
     struct timer *t = timers[index];
@@ -125,7 +152,10 @@ static void expire(unsigned index, uint64_t now)
         t->overruns += missed;
         t->deadline += (missed + 1) * interval;
     }
-    send(index);
+    if (still_waits(t))
+        t->overruns++;
+    else
+        send(index);
 }
 
 static uint64_t next_deadline(void)

@@ -328,6 +328,85 @@ static void restarted(void)
     close(in[1]);
 }
 
+/* ---- what a handler sends to its own thread */
+
+static volatile sig_atomic_t times;
+
+static void again(int signal)
+{
+    if (times++ < 3)
+        pthread_kill(pthread_self(), signal);
+}
+
+static void *send_itself(void *arg)
+{
+    times = 0;
+    REQUIRE(!pthread_kill(pthread_self(), SIGUSR1));
+    REQUIRE(times == 4); /* each comes when the handler has returned */
+    return arg;
+}
+
+static void die(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void from_handlers(void)
+{
+    pthread_t t;
+    int status;
+    signal(SIGUSR1, again);
+    send_itself(NULL);
+    REQUIRE(!pthread_create(&t, NULL, send_itself, NULL) && !pthread_join(t, NULL));
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGTERM, die);
+        raise(SIGTERM);
+        _exit(0);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+/* ---- cancelling who waits for a signal; a timer whose signal waits */
+
+static void *wait_for_ever(void *arg)
+{
+    sigset_t set = set_of(SIGUSR2, 0);
+    int signal;
+    sigwait(&set, &signal);
+    return arg;
+}
+
+static void cancel_wait(void)
+{
+    pthread_t t;
+    void *result;
+    REQUIRE(!pthread_create(&t, NULL, wait_for_ever, NULL));
+    settle();
+    REQUIRE(!pthread_cancel(t) && !pthread_join(t, &result) && result == PTHREAD_CANCELED);
+}
+
+static void overruns(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    struct itimerspec each = {{0, 500000}, {0, 500000}};
+    sigset_t set = set_of(SIGRTMIN, 0);
+    timer_t timer;
+    signal(SIGRTMIN, count);
+    got[SIGRTMIN] = 0;
+    REQUIRE(!sigprocmask(SIG_BLOCK, &set, NULL));
+    REQUIRE(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &each, NULL));
+    settle();
+    REQUIRE(!got[SIGRTMIN] && !sigprocmask(SIG_UNBLOCK, &set, NULL));
+    REQUIRE(got[SIGRTMIN] >= 1 && got[SIGRTMIN] < 10 && timer_getoverrun(timer) >= (got[SIGRTMIN] == 1 ? 10 : 0));
+    REQUIRE(!timer_delete(timer));
+}
+
 int main(void)
 {
     pthread_barrier_init(&barrier, NULL, 2);
@@ -345,6 +424,9 @@ int main(void)
         raise(SIGUSR1);
     REQUIRE(rounds == 6);
     REQUIRE(syscall(SYS_gettid) == gettid());
+    from_handlers();
+    cancel_wait();
+    overruns();
     puts("signals and threads agree");
     return 0;
 }
