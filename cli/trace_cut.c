@@ -577,9 +577,11 @@ static int is_of_deadlock(struct peet_recording *from)
     return is;
 }
 
-/** Does any context execute something there? */
+/** Does any context execute something there?  By cycles they may wait all the while. */
 static int is_any_there(const struct peet_cut *cut)
 {
+    if (cut->by_cycles)
+        return 1;
     for (uint32_t s = 0; s < peet_recording_nstreams(cut->from); s++)
         if (cut->walks[s].starts)
             return 1;

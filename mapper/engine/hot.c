@@ -27,7 +27,7 @@ static int by_place(const void *a, const void *b)
     const struct hot *x = a, *y = b;
 
     if (x->function->id != y->function->id)
-        return x->function->id < y->function->id ? -1 : 1;
+        return peet_function_order(x->function, y->function);
     return (x->line > y->line) - (x->line < y->line);
 }
 

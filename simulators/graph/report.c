@@ -169,7 +169,7 @@ static int by_share(const void *a, const void *b)
 
     if (x->instructions != y->instructions)
         return x->instructions > y->instructions ? -1 : 1;
-    return (x->function->id > y->function->id) - (x->function->id < y->function->id);
+    return peet_function_order(x->function, y->function);
 }
 
 /** Of nodes that end at the same time the one with the least number counts, so that the path is the same in every run.

@@ -151,7 +151,7 @@ static int by_line(const void *a, const void *b)
         return files;
     if (x->line != y->line)
         return x->line < y->line ? -1 : 1;
-    return (x->function->id > y->function->id) - (x->function->id < y->function->id);
+    return peet_function_order(x->function, y->function);
 }
 
 /** One instruction's reads and writes of each execution; what belongs to no reference (Valgrind's own) is the first

@@ -41,7 +41,7 @@ must "$peet" run -q --json=kept.json -d json -- ./speaks 2>err
 equal "--json=FILE" "$(value kept.json totals.instructions)" "$(value json/stats.json totals.instructions)"
 status=0
 "$peet" run -q --json=/nowhere/x -d json -- ./sum >/dev/null 2>err || status=$?
-[ $status -eq 1 ] && grep -q '^peet: --json: /nowhere/x' err || fail "--json into no folder: status $status, $(cat err)"
+[ $status -eq 2 ] && grep -q "^peet: --json: cannot write /nowhere/x" err || fail "--json into no folder: status $status, $(cat err)"
 refuses 2 'json=: the name' "$peet" run -q --json= -d json -- ./sum
 
 # Numbers of a file are what stands there, however large.

@@ -22,6 +22,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -193,6 +194,17 @@ struct peet_function {
     uint32_t nblocks;
     const struct peet_block *blocks;
 };
+
+/** peet_function_order() - by name, file and number: for lists of what is equal otherwise, since numbers are given as functions
+ * are met.  Returns: as strcmp() */
+static inline int peet_function_order(const struct peet_function *a, const struct peet_function *b)
+{
+    int order = strcmp(a->name, b->name);
+
+    if (!order)
+        order = strcmp(a->file, b->file);
+    return order ? order : (a->id > b->id) - (a->id < b->id);
+}
 
 /** peet_block_is_first() - has it the function's first instruction?  That need not be the entry, which may be an empty block
  * before a loop */
