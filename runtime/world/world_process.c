@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children, System V messages and semaphores, and random numbers.  Children are not simulated: they run in host time.
+ * Children, System V messages and semaphores, POSIX message queues, and random numbers.  Children are not simulated: they run in host time.
  * Random numbers come from a generator with the run's seed, a sequence of its own for each context.
  */
 #include "world/world.h"
 
+#include <mqueue.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,55 @@ SIM(ssize_t, msgrcv, int id, void *message, size_t bytes, long type, int flags)
     if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
         return REAL(msgrcv)(id, message, bytes, type, flags);
     RETRIED(SYS_msgrcv, REAL(msgrcv)(id, message, bytes, type, flags | IPC_NOWAIT), ENOMSG, UINT64_MAX);
+}
+
+/* ------------------------------------------------------------------------------------ message queues */
+
+/* A queue is a descriptor like others: when it is ready, what is asked of it is done, or not at all: the time limit of the call
+ * itself is over. */
+#define QUEUED(number, queue, events, until, attempt) \
+    static const struct timespec over; \
+    const uint64_t deadline = until ? peet_rt_cycles_until(CLOCK_REALTIME, until) : PEET_NEVER; \
+    ssize_t result = -1; \
+    int error; \
+    do { \
+        if ((error = peet__fd_wait(queue, events, deadline)) != 0) { \
+            errno = error; \
+            break; \
+        } \
+        result = (attempt); \
+    } while (result == -1 && errno == ETIMEDOUT); \
+    return noted(number, (int)result)
+
+/* May the call do what the kernel does?  It waits for nobody here, or refuses the time. */
+static int queue_is_simple(mqd_t queue, const struct timespec *until)
+{
+    return peet__fd_nonblocking(queue) || (!until && peet__world_alone()) ||
+        (until && (until->tv_sec < 0 || until->tv_nsec < 0 || until->tv_nsec >= 1000000000));
+}
+
+SIM(int, mq_timedsend, mqd_t queue, const char *message, size_t bytes, unsigned priority, const struct timespec *until)
+{
+    if (!SUBJECT || queue_is_simple(queue, until))
+        return REAL(mq_timedsend)(queue, message, bytes, priority, until);
+    QUEUED(SYS_mq_timedsend, queue, POLLOUT, until, REAL(mq_timedsend)(queue, message, bytes, priority, &over));
+}
+
+SIM(int, mq_send, mqd_t queue, const char *message, size_t bytes, unsigned priority)
+{
+    return peet__sim_mq_timedsend(queue, message, bytes, priority, NULL);
+}
+
+SIM(ssize_t, mq_timedreceive, mqd_t queue, char *message, size_t room, unsigned *priority, const struct timespec *until)
+{
+    if (!SUBJECT || queue_is_simple(queue, until))
+        return REAL(mq_timedreceive)(queue, message, room, priority, until);
+    QUEUED(SYS_mq_timedreceive, queue, POLLIN, until, REAL(mq_timedreceive)(queue, message, room, priority, &over));
+}
+
+SIM(ssize_t, mq_receive, mqd_t queue, char *message, size_t room, unsigned *priority)
+{
+    return peet__sim_mq_timedreceive(queue, message, room, priority, NULL);
 }
 
 /* -------------------------------------------------------------------------------------- random numbers */
