@@ -278,10 +278,14 @@ MachineInstr *build(Target &T, MachineInstr &MI, const MCInst &from, unsigned op
                 return nullptr;
             }
     bool memory = false, good = true;
+    unsigned first = 0; // of the address, whose fourth operand is the displacement
     for (unsigned i = 0; i < D.getNumOperands(); i++) {
         const MCOperand &o = from.getOperand(i);
         int64_t value = 0;
-        memory |= D.operands()[i].OperandType == MCOI::OPERAND_MEMORY;
+        if (!memory && D.operands()[i].OperandType == MCOI::OPERAND_MEMORY) {
+            memory = true;
+            first = i;
+        }
         if (o.isReg()) {
             B.addReg(o.getReg(), i < D.getNumDefs() ? RegState::Define : 0);
             continue;
@@ -292,9 +296,12 @@ MachineInstr *build(Target &T, MachineInstr &MI, const MCInst &from, unsigned op
             good = false;
             break;
         }
-        const unsigned number = (unsigned)((value - Symbol + SymbolStep / 2) / SymbolStep);
-        if (value < Symbol - SymbolStep / 2 || number >= operands.size() || !operands[number].flag.isMemKind() ||
-            MI.getOperand(operands[number].at + 3).isImm()) {
+        const int64_t number = (value - Symbol + SymbolStep / 2) / SymbolStep;
+        const bool named = i == first + 3 && value >= Symbol - SymbolStep / 2 && number < (int64_t)operands.size() &&
+            operands[number].flag.isMemKind() && !MI.getOperand(operands[number].at + 3).isImm() &&
+            from.getOperand(first).getReg().id() == MI.getOperand(operands[number].at).getReg().id() &&
+            from.getOperand(first + 2).getReg().id() == MI.getOperand(operands[number].at + 2).getReg().id();
+        if (!named) {
             B.addImm(value);
             continue;
         }

@@ -19,6 +19,8 @@ __attribute__((noinline)) static long locked(long *p, long by)
     __asm__ volatile("lock cmpxchgq %3, %1\n\tsete %0" : "=q"(equal), "+m"(*p), "+a"(expected) : "r"(by) : "memory", "cc");
     __asm__ volatile("lock ; incl %0" : "+m"(record.second) : : "cc");
     __asm__ volatile("lock; addl $0, 0(%%rsp)" : : : "memory", "cc");
+    __asm__ volatile("lock orl %1, %0" : "+m"(record.second) : "i"(0x40000000) : "cc"); /* no symbol */
+    __asm__ volatile("lock andl $0xbfffffff, %0" : "+m"(record.second) : : "cc");
     __asm__ volatile("lock btsq %1, %0" : "+m"(cells[3]) : "I"(5L) : "cc", "memory");
     return old + expected + equal;
 }
