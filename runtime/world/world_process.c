@@ -193,7 +193,7 @@ SIM(ssize_t, msgrcv, int id, void *message, size_t bytes, long type, int flags)
 
 /* ------------------------------------------------------------------------------------ message queues */
 
-/* A queue is a descriptor like others: when it is ready, what is asked of it is done, or not at all: the time limit of the call
+/* A queue is a descriptor like others: when it is ready, what is asked of it is done, or not at all: the timeout of the call
  * itself is over. */
 #define QUEUED(number, queue, events, until, attempt) \
     static const struct timespec over; \

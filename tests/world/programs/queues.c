@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POSIX message queues between threads: who receives waits in simulated time, a full queue makes senders wait, time limits end. */
+/* POSIX message queues between threads: who receives waits in simulated time, a full queue makes senders wait, timeouts expire. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
