@@ -292,6 +292,13 @@ static int hand_on(struct peet_ctx *ctx)
     return 1;
 }
 
+/* What waits for the context, and what its handlers send to their own thread while their masks keep it back. */
+static void deliver_all_own(struct peet_ctx *ctx)
+{
+    while (ctx->signals && deliver_own(ctx))
+        ;
+}
+
 void peet__signals_deliver(void)
 {
     struct peet__rt *rt = &peet__rt;
@@ -307,9 +314,7 @@ void peet__signals_deliver(void)
     }
     ctx->poked &= (uint8_t)~PEET__POKE_SIGNAL;
     for (struct deferred *d, copy;;) {
-        while (ctx->signals &&
-            deliver_own(ctx)) /* also what the last handler has sent to itself, and its mask has kept back */
-            ;
+        deliver_all_own(ctx);
         if (!(d = oldest(~ctx->mask)))
             break;
         take_slot(d, &copy);
@@ -351,8 +356,7 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
     if (!rt->simulated) /* a child has come out of the handler */
         return;
     peet__mask_set(ctx, *(uint64_t *)&uc->uc_sigmask, 0);
-    while (ctx->signals && deliver_own(ctx)) /* what the handler has sent to itself, and its mask has kept back */
-        ;
+    deliver_all_own(ctx);
     peet__foreign_world = world;
     rt->kernel_mask = ctx->mask;
 }

@@ -160,8 +160,8 @@ static int wait_for(uint64_t set, siginfo_t *out_info, uint64_t deadline)
         ctx->waits = 0;
         if (ready == 0)
             deadline = 0; /* a last look */
-        if (ready &
-            PEET_FAILED) { /* a cancellation interrupts the wait, too, and may not leave the descriptor behind */
+        /* a cancellation interrupts the wait, too, and may not leave the descriptor behind */
+        if (ready & PEET_FAILED) {
             close(fd);
             fd = -1;
             cancellation_point();

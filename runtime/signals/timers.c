@@ -84,6 +84,13 @@ static void *call_function(void *arg)
     return NULL;
 }
 
+/* Somebody hears of it now: so often has it run out before, unheard. */
+static void tell_overruns(struct timer *t)
+{
+    t->overruns_told = t->overruns;
+    t->overruns = 0;
+}
+
 static void send(unsigned index)
 {
     struct timer *t = timers[index];
@@ -102,8 +109,7 @@ static void send(unsigned index)
         if (t->target->counted)
             peet__signal_to_context(t->target, t->signal, &info);
     } else if (t->notify == SIGEV_THREAD) {
-        t->overruns_told = t->overruns;
-        t->overruns = 0;
+        tell_overruns(t);
         pthread_t thread;
         pthread_attr_t attr;
         pthread_attr_init(&attr);
@@ -133,8 +139,7 @@ void peet__timer_taken(siginfo_t *info)
         return;
     struct timer *t = timers[index];
     t->waits = 0;
-    t->overruns_told = t->overruns;
-    t->overruns = 0;
+    tell_overruns(t);
     info->si_overrun = (int)t->overruns_told;
 }
 
