@@ -90,16 +90,16 @@ bool printMemory(const Target &T, const MachineInstr &MI, unsigned at, char modi
 {
     const MachineOperand &base = MI.getOperand(at), &scale = MI.getOperand(at + 1), &index = MI.getOperand(at + 2),
                          &disp = MI.getOperand(at + 3), &segment = MI.getOperand(at + 4);
-    int64_t number_of = Symbol + number * SymbolStep;
+    int64_t displacement = Symbol + number * SymbolStep;
     if (!base.isReg() || !scale.isImm() || !index.isReg() || !segment.isReg() || (modifier && modifier != 'H'))
         return false;
     if (disp.isImm())
-        number_of = disp.getImm();
+        displacement = disp.getImm();
     else if (!disp.isGlobal() && !disp.isSymbol() && !disp.isCPI() && !disp.isMCSymbol())
         return false;
     if (segment.getReg())
         out += "%" + StringRef(T.TRI->getName(segment.getReg().asMCReg())).lower() + ":";
-    out += std::to_string(number_of + (modifier == 'H' ? 8 : 0));
+    out += std::to_string(displacement + (modifier == 'H' ? 8 : 0));
     if (!base.getReg() && !index.getReg())
         return true;
     out += "(";
