@@ -259,17 +259,18 @@ bool Accesses::asmReferences(const MachineInstr &MI) const
     return false;
 }
 
-bool Accesses::asmIsSpecial(const MachineInstr &MI) const
+bool Accesses::asmIsSpecial(StringRef text) const
 {
-    for (const Statement &s : statements(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName())) {
+    for (const Statement &s : statements(text)) {
         const StringRef m = s.mnemonic;
         const auto [first, second] = s.operands.split(',');
-        if (m.starts_with(".") || m.starts_with_insensitive("rdtsc") || m.starts_with_insensitive("sys") ||
+        if ((m.starts_with(".") && m != ".p2align" && m != ".align" && m != ".balign") ||
+            m.starts_with_insensitive("rdtsc") || m.starts_with_insensitive("sys") ||
             m.starts_with_insensitive("xbegin") || m.starts_with_insensitive("xend"))
             return true;
         if (m.starts_with_insensitive("xchg") && squeezed(first) == squeezed(second))
             return true; // simulators' markers
-        if (m.starts_with_insensitive("add") && first.trim() == "$$0" && !s.lock)
+        if (m.starts_with_insensitive("add") && first.trim() == "$0" && !s.lock)
             return true; // <peet/marker.h>
     }
     return false;

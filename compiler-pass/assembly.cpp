@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline assembly that is a plain sequence of instructions becomes those instructions, before anything is planned: then
-// they are recorded like any others, with their references, costs and turns.  The text is parsed by LLVM's own
-// assembler, as it would be when the function is printed.  What is more than that stays one opaque instruction: labels,
-// directives, branches, calls, system calls, changes of the stack pointer, clocks and markers (accesses.cpp), and
-// whatever the pass could not describe.
+// Inline assembly becomes its instructions, before anything is planned: then they are recorded like any others, with
+// their references, costs and turns.  The text is parsed by LLVM's own assembler, as it would be when the function is
+// printed.  Labels and branches among them become basic blocks.  What is more than that stays one opaque instruction:
+// directives other than alignment, branches to elsewhere, calls, system calls, changes of the stack pointer, clocks and
+// markers (accesses.cpp), and whatever the pass could not describe.
 #include "pass.h"
 
 #include <peet/module.h>
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/MC/MCAsmInfo.h"
@@ -147,6 +148,10 @@ bool expand(const Target &T, const MachineInstr &MI, std::string &out)
             continue;
         }
         const bool braces = text.consume_front("{");
+        if (braces && text.consume_front(":uid}")) { // %=, and the statement has a parser of its own
+            out += '0';
+            continue;
+        }
         unsigned number;
         char modifier = 0;
         if (text.consumeInteger(10, number) || number >= operands.size())
@@ -161,18 +166,40 @@ bool expand(const Target &T, const MachineInstr &MI, std::string &out)
     return true;
 }
 
-// Takes the parser's instructions; anything else is too much.
+// An instruction, or a place: a label, or where code is aligned.
+struct Item {
+    MCInst inst;
+    const MCSymbol *label = nullptr;
+    Align align;
+    unsigned most = 0; // bytes of padding; 0: as many as it takes
+    bool place = false;
+    int target = -1; // of a branch: the place's item
+};
+
+// Takes the parser's instructions and places; anything else is too much.
 class Collector : public MCStreamer {
   public:
     explicit Collector(MCContext &C) : MCStreamer(C) {}
-    std::vector<MCInst> insts;
+    std::vector<Item> items;
     bool others = false;
 
     void emitInstruction(const MCInst &I, const MCSubtargetInfo &) override
     {
-        insts.push_back(I);
+        items.emplace_back().inst = I;
     }
-    void emitLabel(MCSymbol *, SMLoc) override
+    void emitLabel(MCSymbol *symbol, SMLoc at) override
+    {
+        MCStreamer::emitLabel(symbol, at); // a label is defined but once
+        items.emplace_back().place = true;
+        items.back().label = symbol;
+    }
+    void emitCodeAlignment(Align to, const MCSubtargetInfo *, unsigned most) override
+    {
+        items.emplace_back().place = true;
+        items.back().align = to;
+        items.back().most = most;
+    }
+    void emitValueToAlignment(Align, int64_t, uint8_t, unsigned) override
     {
         others = true;
     }
@@ -187,7 +214,27 @@ class Collector : public MCStreamer {
     }
 };
 
-bool parse(const MachineFunction &MF, const std::string &text, std::vector<MCInst> &out)
+// Branches get their targets.  False: one leads out of the statement.
+bool resolve(const Target &T, std::vector<Item> &items)
+{
+    DenseMap<const MCSymbol *, int> places;
+    for (size_t i = 0; i < items.size(); i++)
+        if (items[i].label)
+            places[items[i].label] = (int)i;
+    for (Item &item : items) {
+        if (item.place || !T.TII->get(item.inst.getOpcode()).isBranch())
+            continue;
+        const MCOperand &to = item.inst.getOperand(0);
+        const auto *symbol = to.isExpr() ? dyn_cast<MCSymbolRefExpr>(to.getExpr()) : nullptr;
+        const auto found = symbol ? places.find(&symbol->getSymbol()) : places.end();
+        if (found == places.end())
+            return false;
+        item.target = found->second;
+    }
+    return true;
+}
+
+bool parse(const Target &T, const MachineFunction &MF, const std::string &text, std::vector<Item> &out)
 {
     const TargetMachine &TM = MF.getTarget();
     SourceMgr sources;
@@ -201,6 +248,7 @@ bool parse(const MachineFunction &MF, const std::string &text, std::vector<MCIns
     context.setObjectFileInfo(&info);
     Collector collector(context);
     collector.switchSection(info.getTextSection());
+    collector.items.clear(); // the section's own label
     collector.others = false;
     std::unique_ptr<MCAsmParser> parser(createMCAsmParser(sources, context, collector, *TM.getMCAsmInfo()));
     const MCTargetOptions options;
@@ -210,9 +258,9 @@ bool parse(const MachineFunction &MF, const std::string &text, std::vector<MCIns
         return false;
     parser->setAssemblerDialect(InlineAsm::AD_ATT);
     parser->setTargetParser(*target);
-    if (parser->Run(true, true) || collector.others)
+    if (parser->Run(true, true) || collector.others || !resolve(T, collector.items))
         return false;
-    out = std::move(collector.insts);
+    out = std::move(collector.items);
     return true;
 }
 
@@ -222,6 +270,8 @@ enum { RepFlag = 8, LockFlag = 16 }; // of MCInst: LLVM's X86BaseInfo.h, IP_HAS_
 unsigned prefixed(Target &T, unsigned opcode, bool lock, bool rep)
 {
     const std::string name = T.TII->getName(opcode).str();
+    if (rep && name == "NOOP")
+        return T.opcode("PAUSE");
     if (rep)
         return T.opcode(("REP_" + name + "_64").c_str());
     if (!lock)
@@ -252,11 +302,18 @@ bool plain(const Target &T, const MachineInstr &MI)
 }
 
 // Who writes assembly means what this processor guarantees: what is locked is a fence, other loads acquire, stores
-// release.
-AtomicOrdering orderOf(Target &T, const MachineInstr &MI)
+// release.  Vectors are data: nobody synchronises with them, and kernels of linear algebra need no turn for each.  Nor
+// does a statement synchronise that only loads and may be moved or left out.
+AtomicOrdering orderOf(Target &T, const MachineInstr &MI, const MachineInstr &statement)
 {
+    const int64_t extra = statement.getOperand(InlineAsm::MIOp_ExtraInfo).getImm();
     if (T.info(MI).klass == PEET_INSN_ATOMIC)
         return AtomicOrdering::SequentiallyConsistent;
+    if (!(extra & (InlineAsm::Extra_HasSideEffects | InlineAsm::Extra_MayStore)))
+        return AtomicOrdering::NotAtomic;
+    for (const MachineOperand &MO : MI.operands())
+        if (MO.isReg() && MO.getReg() && T.vectorBytes(MO.getReg().asMCReg()))
+            return AtomicOrdering::NotAtomic;
     return MI.getDesc().mayLoad() && MI.getDesc().mayStore() ? AtomicOrdering::AcquireRelease
         : MI.getDesc().mayLoad()                             ? AtomicOrdering::Acquire
                                                              : AtomicOrdering::Release;
@@ -317,27 +374,115 @@ MachineInstr *build(Target &T, MachineInstr &MI, const MCInst &from, unsigned op
         B->eraseFromParent();
         return nullptr;
     }
-    if (memory && (D.mayLoad() || D.mayStore()))
+    if (memory && (D.mayLoad() || D.mayStore())) {
+        const AtomicOrdering order = orderOf(T, *B, MI);
         B.addMemOperand(MF.getMachineMemOperand(MachinePointerInfo(),
             (D.mayLoad() ? MachineMemOperand::MOLoad : MachineMemOperand::MONone) |
-                (D.mayStore() ? MachineMemOperand::MOStore : MachineMemOperand::MONone) | MachineMemOperand::MOVolatile,
-            LLT(), Align(1), AAMDNodes(), nullptr, SyncScope::System, orderOf(T, *B)));
+                (D.mayStore() ? MachineMemOperand::MOStore : MachineMemOperand::MONone) |
+                (order == AtomicOrdering::NotAtomic ? MachineMemOperand::MONone : MachineMemOperand::MOVolatile),
+            LLT(), Align(1), AAMDNodes(), nullptr, SyncScope::System, order));
+    }
     return B;
+}
+
+bool jumps(const Target &T, const Item &item)
+{
+    return item.target >= 0 && T.TII->get(item.inst.getOpcode()).isUnconditionalBranch();
+}
+
+// Is there code that nothing reaches, behind a jump?  It is no code of a compiler's, so nothing here expects it.
+bool isDead(const Target &T, const std::vector<Item> &items)
+{
+    for (size_t i = 0; i < items.size(); i++) {
+        bool reached = !jumps(T, items[i]);
+        for (size_t k = i + 1; k < items.size() && items[k].place; k++)
+            for (const Item &other : items)
+                reached |= other.target == (int)k;
+        if (!reached)
+            return true;
+    }
+    return false;
+}
+
+// Gives places and what follows branches basic blocks of their own, between what stands before the statement and what
+// stands behind it.  The other instructions are built already, in front of the statement.
+void makeBlocks(Target &T, MachineInstr &MI, const std::vector<Item> &items, const std::vector<MachineInstr *> &built)
+{
+    MachineFunction &MF = *MI.getMF();
+    MachineBasicBlock *head = MI.getParent();
+    const MachineFunction::iterator next = std::next(head->getIterator());
+    std::vector<MachineBasicBlock *> blocks, of; // of each item; those of a branch end with it
+    const auto begin = [&] {
+        blocks.push_back(MF.CreateMachineBasicBlock(head->getBasicBlock()));
+        MF.insert(next, blocks.back());
+        return blocks.back();
+    };
+    const auto link = [](MachineBasicBlock *from, MachineBasicBlock *to) {
+        if (!from->isSuccessor(to))
+            from->addSuccessorWithoutProb(to);
+    };
+    MachineBasicBlock *at = head;
+    for (size_t i = 0; i < items.size(); i++) {
+        if ((items[i].place && !(i && items[i - 1].place)) || (i && items[i - 1].target >= 0))
+            at = begin();
+        of.push_back(at);
+    }
+    MachineBasicBlock *tail = items.back().place ? at : begin();
+    tail->splice(tail->end(), head, std::next(MI.getIterator()), head->end());
+    tail->transferSuccessors(head);
+    for (MachineBasicBlock *S : tail->successors())
+        if (S->isEHPad()) // calls in front of the statement
+            link(head, S);
+    at = head;
+    for (size_t i = 0; i < items.size(); i++) {
+        const Item &item = items[i];
+        if (of[i] != at && !(i && jumps(T, items[i - 1])))
+            link(at, of[i]);
+        at = of[i];
+        if (item.place) {
+            at->setAlignment(std::max(at->getAlignment(), item.align));
+            at->setMaxBytesForAlignment(std::max(at->getMaxBytesForAlignment(), item.most));
+        } else if (item.target >= 0) {
+            MachineInstrBuilder B = BuildMI(*at, at == head ? MI.getIterator() : at->end(), MI.getDebugLoc(),
+                T.TII->get(item.inst.getOpcode()));
+            B.addMBB(of[item.target]);
+            if (item.inst.getNumOperands() > 1) // the condition
+                B.addImm(item.inst.getOperand(1).getImm());
+            link(at, of[item.target]);
+        } else if (built[i] && at != head) {
+            at->splice(at->end(), head, built[i]->getIterator());
+        }
+    }
+    if (at != tail && !jumps(T, items.back()))
+        link(at, tail);
+    std::reverse(blocks.begin(), blocks.end());
+    MI.eraseFromParent();
+    fullyRecomputeLiveIns(blocks);
 }
 
 bool lift(Target &T, const Accesses &A, MachineInstr &MI)
 {
     std::string text, why;
-    std::vector<MCInst> insts;
-    std::vector<MachineInstr *> built;
-    bool lock = false, rep = false, good = true;
-    if (MI.getInlineAsmDialect() != InlineAsm::AD_ATT || A.asmIsSpecial(MI) || !expand(T, MI, text) ||
-        !parse(*MI.getMF(), text, insts))
+    std::vector<Item> items;
+    std::vector<MachineInstr *> built; // by item; nullptr: a place or a branch
+    bool lock = false, rep = false, good = true, straight = true;
+    if (MI.getInlineAsmDialect() != InlineAsm::AD_ATT || !expand(T, MI, text) || A.asmIsSpecial(text) ||
+        !parse(T, *MI.getMF(), text, items) || items.empty() || isDead(T, items))
         return false;
-    for (const MCInst &I : insts) {
-        const StringRef name = T.TII->getName(I.getOpcode());
+    for (const Item &item : items) {
+        const MCInst &I = item.inst;
+        const StringRef name = item.place ? "" : T.TII->getName(I.getOpcode());
         SmallVector<MemRef, 4> refs;
         bool opaque = false;
+        built.push_back(nullptr);
+        if (item.place || item.target >= 0) {
+            straight = false;
+            if (lock || rep || (!item.place && name != "JMP_1" && name != "JCC_1")) {
+                good = false;
+                break;
+            }
+            continue;
+        }
         if (name == "LOCK_PREFIX" || name == "REP_PREFIX") {
             (name == "LOCK_PREFIX" ? lock : rep) = true;
             continue;
@@ -346,21 +491,23 @@ bool lift(Target &T, const Accesses &A, MachineInstr &MI)
         rep |= (I.getFlags() & RepFlag) != 0;
         const unsigned opcode =
             I.getFlags() & ~(unsigned)(LockFlag | RepFlag) ? 0 : prefixed(T, I.getOpcode(), lock, rep);
-        MachineInstr *B = opcode ? build(T, MI, I, opcode) : nullptr;
-        if (B)
-            built.push_back(B);
+        MachineInstr *B = built.back() = opcode ? build(T, MI, I, opcode) : nullptr;
         if (!B || !plain(T, *B) || !T.refs(*B, A, refs, opaque, why) || opaque) {
             good = false;
             break;
         }
         lock = rep = false;
     }
-    if (good && !lock && !rep && !built.empty()) {
-        MI.eraseFromParent();
+    if (good && !lock && !rep) {
+        if (straight)
+            MI.eraseFromParent();
+        else
+            makeBlocks(T, MI, items, built);
         return true;
     }
     for (MachineInstr *B : built)
-        B->eraseFromParent();
+        if (B)
+            B->eraseFromParent();
     return false;
 }
 

@@ -143,7 +143,7 @@ class Accesses {
     // Can inline assembly refer to memory?
     bool asmReferences(const llvm::MachineInstr &MI) const;
     // Is an assembly statement more than its instructions: a directive, a clock, a marker, a system call?
-    bool asmIsSpecial(const llvm::MachineInstr &MI) const;
+    bool asmIsSpecial(llvm::StringRef text) const; // its operands are in it
     // Puts hooks behind clocks and markers in assembly text.  Returns the bytes that it added.
     unsigned rewriteAsm(llvm::MachineInstr &MI);
 
@@ -261,7 +261,7 @@ bool isReal(const llvm::MachineInstr &MI);
 int firstSegment(const Function &F, unsigned mbb);
 // Gives a turn to the headers of loops that only wait.
 void findWaitingLoops(Function &F);
-// assembly.cpp: inline assembly that is a plain sequence of instructions becomes those.
+// assembly.cpp: inline assembly becomes its instructions.
 void liftAssembly(Target &T, llvm::MachineFunction &MF);
 // modifies.cpp: read-modify-writes without a lock become a load, an operation and a store, at granularity ref.
 void splitModifies(Target &T, llvm::MachineFunction &MF);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accesses by inline assembly wait for their turn, too, while another thread does the same: with vectors or the x87's
- * registers live across them, and with none.
+ * registers live across them, and with none.  A lock that is one statement with branches lets its holder go on.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -59,6 +59,20 @@ __attribute__((noinline)) static long double assembly_extended(volatile int *min
     return a + b + c;
 }
 
+static unsigned lock;
+static long count;
+
+static void add_locked(void)
+{
+    unsigned got;
+    __asm__ volatile("1:\tmovl $1, %1\n\txchgl %1, %0\n\ttestl %1, %1\n\tjz 3f\n2:\trep; nop\n\tcmpl $0, %0\n\tjne 2b\n\tjmp 1b\n3:"
+                     : "+m"(lock), "=&r"(got)
+                     :
+                     : "memory", "cc");
+    count++;
+    __asm__ volatile("movl $0, %0" : "=m"(lock) : : "memory");
+}
+
 struct result {
     long sum;
     double vectors;
@@ -76,6 +90,8 @@ static void *work(void *arg)
     r->sum = assembly(mine, 70);
     r->vectors = assembly_vectors(mine, x, 50);
     r->extended = assembly_extended(mine, 40);
+    for (int i = 0; i < 300; i++)
+        add_locked();
     return NULL;
 }
 
@@ -89,5 +105,6 @@ int main(void)
     pthread_join(other, NULL);
     for (int i = 0; i < 2; i++)
         printf("%ld %.12g %.8Lg\n", results[i].sum, results[i].vectors, results[i].extended);
+    printf("%ld\n", count);
     return 0;
 }

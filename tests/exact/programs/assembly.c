@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inline assembly that is a plain sequence of instructions: operands of all kinds, prefixes, sizes, addresses with symbols. */
+/* Inline assembly: operands of all kinds, prefixes, sizes, addresses with symbols, loops and branches. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +100,44 @@ __attribute__((noinline)) static int flags(long a, long b)
     return below * 2 + equal;
 }
 
+/* Loops and branches, with labels of both kinds; what follows a label may be aligned, or nothing. */
+__attribute__((noinline)) static long length(const char *text)
+{
+    long n;
+    __asm__ volatile("xorl %k0, %k0\n\t.p2align 4\n.Lnext%=:\tcmpb $0, (%1,%0)\n\tje .Lend%=\n\tincq %0\n\tjmp .Lnext%=\n.Lend%=:"
+                     : "=&r"(n)
+                     : "r"(text)
+                     : "cc", "memory");
+    return n;
+}
+
+__attribute__((noinline)) static long bits(unsigned long x, long *odd)
+{
+    long n = 0;
+    __asm__("testq %2, %2\n\tjz 3f\n1:\n\tshrq $1, %2\n\tjnc 2f\n\tincq %0\n\txorq $1, %1\n2:\ttestq %2, %2\n\tjnz 1b\n3:" : "+r"(n), "+m"(*odd), "+r"(x) : : "cc");
+    return n;
+}
+
+__attribute__((noinline)) static double product(const double *x, const double *y, long n)
+{
+    double r;
+    __asm__ volatile("xorpd %%xmm0, %%xmm0\n\t.align 16\n1:\n\tmovupd (%1), %%xmm2\n\tmovupd (%2), %%xmm3\n\tmulpd %%xmm3, %%xmm2\n\t"
+                     "addpd %%xmm2, %%xmm0\n\taddq $16, %1\n\taddq $16, %2\n\tsubq $2, %3\n\tjnz 1b\n\t"
+                     "movapd %%xmm0, %%xmm2\n\tunpckhpd %%xmm0, %%xmm2\n\taddsd %%xmm2, %%xmm0\n\tmovsd %%xmm0, %0"
+                     : "=m"(r), "+r"(x), "+r"(y), "+r"(n)
+                     :
+                     : "xmm0", "xmm2", "xmm3", "cc", "memory");
+    return r;
+}
+
+__attribute__((noinline)) static int spin(unsigned *lock)
+{
+    unsigned got;
+    __asm__ volatile("1:\tmovl $1, %1\n\txchgl %1, %0\n\ttestl %1, %1\n\tjz 3f\n2:\trep; nop\n\tcmpl $0, %0\n\tjne 2b\n\tjmp 1b\n3:" : "+m"(*lock), "=&r"(got) : : "memory", "cc");
+    __asm__ volatile("movl $0, %0" : "=m"(*lock) : : "memory");
+    return (int)got;
+}
+
 int main(void)
 {
     double x[2] = {3, 16}, sum = 0;
@@ -118,6 +156,9 @@ int main(void)
         move(copy, text, (size_t)i % 20);
         sum += vectors(x, &y) + copy[i % 64] + flags(i, 150);
         fences();
+        text[60] = 0;
+        sum += (double)length(text + i % 60) + (double)bits((unsigned long)i * 0x9e3779b97f4a7c15, &cells[i % 64]) + spin((unsigned *)&record.deep[2]);
+        sum += product((const double *)table, (const double *)cells, 2 + i % 60 / 2 * 2);
     }
     printf("%.3f %d\n", sum, record.second);
     return 0;
