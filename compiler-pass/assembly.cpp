@@ -60,6 +60,13 @@ std::string registerName(const Target &T, MCRegister R, char modifier)
     unsigned bits;
     if (!modifier)
         return StringRef(T.TRI->getName(R)).lower();
+    if (T.vectorBytes(R)) {
+        const StringRef number = StringRef(T.TRI->getName(R)).drop_front(3);
+        return modifier == 'x' ? ("xmm" + number).str()
+            : modifier == 't'  ? ("ymm" + number).str()
+            : modifier == 'g'  ? ("zmm" + number).str()
+                               : "";
+    }
     if (gpr < 0 || gpr >= 16 || StringRef(T.TRI->getName(R)).ends_with("H"))
         return "";
     switch (modifier) {
@@ -92,7 +99,8 @@ bool printMemory(const Target &T, const MachineInstr &MI, unsigned at, char modi
     const MachineOperand &base = MI.getOperand(at), &scale = MI.getOperand(at + 1), &index = MI.getOperand(at + 2),
                          &disp = MI.getOperand(at + 3), &segment = MI.getOperand(at + 4);
     int64_t displacement = Symbol + number * SymbolStep;
-    if (!base.isReg() || !scale.isImm() || !index.isReg() || !segment.isReg() || (modifier && modifier != 'H'))
+    if (!base.isReg() || !scale.isImm() || !index.isReg() || !segment.isReg() ||
+        (modifier && !StringRef("Hbhwkq").contains(modifier))) // sizes are for registers
         return false;
     if (disp.isImm())
         displacement = disp.getImm();
@@ -120,15 +128,17 @@ bool printOperand(const Target &T, const MachineInstr &MI, const Operand &o, cha
     if (o.flag.isMemKind())
         return printMemory(T, MI, o.at, modifier, number, out);
     if (o.flag.isImmKind()) {
-        if (!MO.isImm() || (modifier && modifier != 'c' && modifier != 'P' && modifier != 'n'))
+        if (!MO.isImm() || (modifier && !StringRef("cPnbhwkq").contains(modifier)))
             return false;
-        out += (modifier ? "" : "$") + std::to_string(modifier == 'n' ? -MO.getImm() : MO.getImm());
+        out += (modifier && StringRef("cPn").contains(modifier) ? "" : "$") +
+            std::to_string(modifier == 'n' ? -MO.getImm() : MO.getImm());
         return true;
     }
     if (!MO.isReg() || !MO.getReg().isPhysical())
         return false;
-    const std::string name = registerName(T, MO.getReg().asMCReg(), modifier);
-    out += "%" + name;
+    const bool address = modifier == 'a';
+    const std::string name = registerName(T, MO.getReg().asMCReg(), address ? 0 : modifier);
+    out += address ? "(%" + name + ")" : "%" + name;
     return !name.empty();
 }
 

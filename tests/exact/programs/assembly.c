@@ -83,6 +83,16 @@ __attribute__((noinline)) static double vectors(const double *x, const float *y)
     return r[0] + r[1] + s + f;
 }
 
+/* Modifiers: of size where the operand may be in memory, addresses in registers, parts of vectors. */
+__attribute__((noinline)) static long modified(long *p, long by)
+{
+    double v = 2;
+    long r;
+    __asm__ volatile("movq %q1, %0\n\taddl %k2, %k1\n\tprefetcht0 %a3\n\taddq %a3, %0" : "=&r"(r), "+m"(cells[31]) : "ir"(7L), "r"(p) : "cc", "memory");
+    __asm__("movaps %x0, %%xmm7\n\taddsd %%xmm7, %x0" : "+x"(v) : : "xmm7");
+    return r + by + (long)v;
+}
+
 __attribute__((noinline)) static void fences(void)
 {
     __asm__ volatile("mfence" : : : "memory");
@@ -154,7 +164,7 @@ int main(void)
         sum += (double)(locked(&cells[i % 32], i) % 1000) + (double)exchange(&record.first, i) + (double)(swap((uint64_t)i, (uint32_t)i) % 1000);
         sum += (double)symbols(i % 16) + multiply((uint64_t)i * 77, ~0ull / (uint64_t)(i + 1), &high) % 100 + (double)(high % 10);
         move(copy, text, (size_t)i % 20);
-        sum += vectors(x, &y) + copy[i % 64] + flags(i, 150);
+        sum += vectors(x, &y) + copy[i % 64] + flags(i, 150) + (double)(modified(&cells[i % 8], i) % 100);
         fences();
         text[60] = 0;
         sum += (double)length(text + i % 60) + (double)bits((unsigned long)i * 0x9e3779b97f4a7c15, &cells[i % 64]) + spin((unsigned *)&record.deep[2]);
