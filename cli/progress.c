@@ -50,6 +50,12 @@ void peet_cli_progress_close(struct peet_cli_progress *progress)
     progress->fd = -1;
 }
 
+int peet_cli_progress_begun(const struct peet_cli_progress *progress)
+{
+    return progress->page[PEET_PROGRESS_EVENTS] || progress->page[PEET_PROGRESS_INSTRUCTIONS] ||
+        progress->page[PEET_PROGRESS_DONE];
+}
+
 /* The share of the work that is done; below 0: not known. */
 static double share_done(const struct peet_cli_progress *progress)
 {

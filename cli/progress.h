@@ -22,6 +22,9 @@ struct peet_cli_progress {
 int peet_cli_progress_open(struct peet_cli_progress *progress, struct peet_error *error);
 void peet_cli_progress_close(struct peet_cli_progress *progress);
 
+/** peet_cli_progress_begun() - whether the program has executed anything */
+int peet_cli_progress_begun(const struct peet_cli_progress *progress);
+
 /**
  * peet_cli_progress_show() / _clear() - draw the line on standard error, take it away
  * The subject writes to the same terminal: the page says whose turn it is (runtime/world/progress.c).  Where the work

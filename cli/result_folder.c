@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,27 +38,94 @@ static int make_folders(const char *path, char **out_created, struct peet_error 
     return err;
 }
 
-/* What an earlier run has left here, as its stats.json lists it, would pass for this run's.  stats.json goes last: if
- * this is interrupted, it still knows of the others. */
+/* Where an earlier run's files are until this one has begun: in the folder, so that to move one is to rename it. */
+#define ASIDE ".earlier"
+
+enum errand { PUT_ASIDE, PUT_BACK, REMOVE };
+
+/* Returns: 0, or errno; a file that is not there is none of our business */
+static int do_errand(const struct peet_cli_folder *folder, const char *name, enum errand errand)
+{
+    char aside[NAME_MAX + sizeof ASIDE + 2];
+    int failed = 0;
+    if (snprintf(aside, sizeof aside, ASIDE "/%s", name) >= (int)sizeof aside)
+        return ENAMETOOLONG;
+    switch (errand) {
+    case PUT_ASIDE:
+        failed = renameat(folder->lock, name, folder->lock, aside);
+        break;
+    case PUT_BACK:
+        failed = renameat(folder->lock, aside, folder->lock, name);
+        break;
+    case REMOVE:
+        failed = unlinkat(folder->lock, aside, 0);
+        break;
+    }
+    return failed && errno != ENOENT ? errno : 0;
+}
+
+/* Of all files of an earlier run, as its stats.json lists them.  stats.json goes last: if this is interrupted, it still
+ * knows of the others. */
+static int do_errands(const struct peet_cli_folder *folder, const json_t *stats, enum errand errand,
+    struct peet_error *error)
+{
+    static const char *const others[] = {"unseen.json", "config.cfg", "stats.json"};
+    const json_t *files = json_object_get(stats, "files");
+    const size_t n = json_array_size(files);
+    for (size_t i = 0; i < n + sizeof others / sizeof *others; i++) {
+        const char *file = i < n ? json_string_value(json_array_get(files, i)) : others[i - n];
+        if (!file || !*file || file[0] == '.' || strchr(file, '/'))
+            continue;
+        const int why = do_errand(folder, file, errand);
+        if (why)
+            return peet_error_set(error, PEET_EIO, "cannot %s %s/%s of an earlier run: %s",
+                errand == PUT_BACK ? "put back" : "remove", folder->path, file, strerror(why));
+    }
+    return 0;
+}
+
+/* What an earlier run has left here would pass for this run's.  It is put aside until this one has begun. */
 static int clear(struct peet_cli_folder *folder, struct peet_error *error)
 {
-    json_t *stats = folder->earlier = json_load_file(folder->stats, 0, NULL), *name;
-    size_t i;
+    char *aside;
     int err = 0;
-    json_array_foreach(json_object_get(stats, "files"), i, name)
-    {
-        const char *file = json_string_value(name);
-        if (err || !file || !*file || file[0] == '.' || strchr(file, '/'))
-            continue;
-        if (unlinkat(folder->lock, file, 0) != 0 && errno != ENOENT)
-            err = peet_error_set(error, PEET_EIO, "cannot remove %s/%s of an earlier run: %s", folder->path, file,
-                strerror(errno));
+    if (asprintf(&aside, "%s/" ASIDE "/stats.json", folder->path) < 0)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    json_t *interrupted = json_load_file(aside, 0, NULL); /* a run that was killed before it had begun */
+    if (interrupted)
+        err = do_errands(folder, interrupted, access(folder->stats, F_OK) == 0 ? REMOVE : PUT_BACK, error);
+    json_decref(interrupted);
+    free(aside);
+    folder->earlier = json_load_file(folder->stats, 0, NULL);
+    if (!err && access(folder->stats, F_OK) == 0) {
+        if (mkdirat(folder->lock, ASIDE, 0777) != 0 && errno != EEXIST)
+            return peet_error_set(error, PEET_EIO, "cannot make %s/" ASIDE ": %s", folder->path, strerror(errno));
+        err = do_errands(folder, folder->earlier, PUT_ASIDE, error);
+        folder->aside = 1;
     }
-    if (!err && unlinkat(folder->lock, "unseen.json", 0) != 0 && errno != ENOENT)
-        err = peet_error_set(error, PEET_EIO, "cannot remove %s/unseen.json of an earlier run: %s", folder->path,
-            strerror(errno));
-    if (!err && unlink(folder->stats) != 0 && errno != ENOENT)
-        err = peet_error_set(error, PEET_EIO, "cannot remove %s of an earlier run: %s", folder->stats, strerror(errno));
+    return err;
+}
+
+static int end_aside(struct peet_cli_folder *folder, enum errand errand, struct peet_error *error)
+{
+    if (!folder->aside)
+        return 0;
+    folder->aside = 0;
+    const int err = do_errands(folder, folder->earlier, errand, error);
+    unlinkat(folder->lock, ASIDE, AT_REMOVEDIR);
+    return err;
+}
+
+int peet_cli_folder_begun(struct peet_cli_folder *folder, struct peet_error *error)
+{
+    return end_aside(folder, REMOVE, error);
+}
+
+int peet_cli_folder_refused(struct peet_cli_folder *folder, struct peet_error *error)
+{
+    unlink(folder->config);
+    const int err = end_aside(folder, PUT_BACK, error);
+    peet_cli_folder_discard(folder);
     return err;
 }
 
@@ -115,6 +183,8 @@ void peet_cli_folder_discard(struct peet_cli_folder *folder)
 
 void peet_cli_folder_close(struct peet_cli_folder *folder)
 {
+    struct peet_error ignored; /* the next run in this folder removes what this one could not */
+    end_aside(folder, REMOVE, &ignored);
     if (folder->lock >= 0)
         close(folder->lock);
     free(folder->path);

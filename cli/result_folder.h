@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The results folder of a run: made if need be, held by one run at a time, and rid of an earlier run's
- * stats.json and the files that it lists, so that what stands there afterwards is this run's.
+ * stats.json and the files that it lists, so that what stands there afterwards is this run's.  They are lost
+ * only when this one has begun: a run that is refused leaves the folder as it was.
  */
 #ifndef PEET_CLI_RESULT_FOLDER_H
 #define PEET_CLI_RESULT_FOLDER_H
@@ -17,6 +18,7 @@ struct peet_cli_folder {
     char *created;   /* the topmost folder that was made for this run; NULL if all were there */
     json_t *earlier; /* stats.json of an earlier run, which is no longer there; NULL: there was none */
     int lock;        /* held open while the run lasts */
+    int aside;       /* the earlier run's files are put aside, neither lost nor in their places */
 };
 
 /**
@@ -26,7 +28,14 @@ struct peet_cli_folder {
  */
 int peet_cli_folder_open(const char *path, struct peet_cli_folder *out_folder, struct peet_error *error);
 
-/** peet_cli_folder_discard() - the run could not start: remove the folders that were made for it */
+/** peet_cli_folder_begun() - the program runs: the earlier run's files are removed.  Returns: 0 or PEET_EIO */
+int peet_cli_folder_begun(struct peet_cli_folder *folder, struct peet_error *error);
+
+/** peet_cli_folder_refused() - the run was refused: put the earlier run's files back; then as discarded.
+ * Returns: 0 or PEET_EIO */
+int peet_cli_folder_refused(struct peet_cli_folder *folder, struct peet_error *error);
+
+/** peet_cli_folder_discard() - remove the folders that were made, if nothing is in them; then as closed */
 void peet_cli_folder_discard(struct peet_cli_folder *folder);
 
 void peet_cli_folder_close(struct peet_cli_folder *folder);

@@ -138,6 +138,20 @@ static uint64_t processors_of(const struct peet_config *config)
     return config->cores * (each ? each : 1);
 }
 
+static void begun(void *arg)
+{
+    struct peet_error error = {0};
+    if (peet_cli_folder_begun(arg, &error))
+        peet_cli_complain("%s", error.message);
+}
+
+/* The host has refused the run, and said why, before it had any results. */
+static int was_refused(const struct peet_cli_folder *folder, const struct peet_cli_ending *ending)
+{
+    return WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) == PEET_CLI_USAGE && ending->reports &&
+        access(folder->stats, F_OK) != 0;
+}
+
 static int run_in_folder(const struct peet_cli_run_options *options, const char *program, int is_foreign,
     struct peet_cli_folder *folder, struct peet_error *error)
 {
@@ -160,6 +174,8 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .libraries_low = options->config.consistency.module || options->config.explore,
         .is_foreign = is_foreign,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
+        .begun = begun,
+        .begun_arg = folder,
     };
     int err = subject.argv ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err)
@@ -169,15 +185,12 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
     if (!err) {
         fflush(NULL);
         err = peet_cli_supervise(&subject, &ending, error);
-        if (err)
-            unlink(folder->config);
     }
     free(subject.argv);
-    if (err) {
-        peet_cli_folder_discard(folder);
-        return peet_cli_fail(error);
-    }
-    return show_results(options, folder, &ending);
+    const int status = err ? peet_cli_fail(error) : show_results(options, folder, &ending);
+    if ((err || was_refused(folder, &ending)) && peet_cli_folder_refused(folder, error))
+        peet_cli_complain("%s", error->message);
+    return status;
 }
 
 int peet_cli_run(int argc, char **argv)

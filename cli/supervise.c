@@ -295,19 +295,23 @@ static int read_report(struct session *s)
 /* Until the child has ended; reports and progress as they come. */
 static int watch(struct session *s, int child_fd, const sigset_t *mask)
 {
-    int open = 1;
+    int open = 1, begun = !s->subject->begun;
     double next = peet_cli_now_s() + PEET_CLI_PROGRESS_INTERVAL_MS * 1e-3;
     for (;;) {
         struct pollfd wait[2] = {
             {.fd = child_fd, .events = POLLIN}, {.fd = open ? s->report[0] : -1, .events = POLLIN}};
         const struct timespec interval = {.tv_nsec = PEET_CLI_PROGRESS_INTERVAL_MS * 1000000L};
-        int ready = ppoll(wait, 2, s->subject->show_progress ? &interval : NULL, mask);
+        int ready = ppoll(wait, 2, s->subject->show_progress || !begun ? &interval : NULL, mask);
         if (ready < 0 && errno != EINTR)
             return give_up(s, "wait for the subject");
         if (ready > 0 && wait[1].revents)
             open = read_report(s);
         if (ready > 0 && wait[0].revents)
             break;
+        if (!begun && peet_cli_progress_begun(&s->progress)) {
+            begun = 1;
+            s->subject->begun(s->subject->begun_arg);
+        }
         if (s->subject->show_progress && peet_cli_now_s() >= next) {
             peet_cli_progress_show(&s->progress);
             next = peet_cli_now_s() + PEET_CLI_PROGRESS_INTERVAL_MS * 1e-3;

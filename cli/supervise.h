@@ -24,6 +24,8 @@ struct peet_cli_subject {
     int is_foreign;          /* it does not load the runtime by itself */
     int show_progress;
     uint64_t expected_instructions; /* for the progress line; 0: not known */
+    void (*begun)(void *arg);       /* called when the program has executed something, soon after it has; or NULL */
+    void *begun_arg;
 };
 
 struct peet_cli_ending {

@@ -49,7 +49,7 @@ cat >asm.c <<'END'
 int main(void)
 {
     int x = 0;
-    __asm__ volatile("1: movl $0, %0" : "+m"(x)); /* a label */
+    __asm__ volatile(".byte 0x90; movl $0, %0" : "+m"(x)); /* a directive */
     return x;
 }
 END

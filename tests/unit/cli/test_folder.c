@@ -70,7 +70,45 @@ static void test_earlier_results(void)
     CU_ASSERT(exists("used/picture.png"));
     peet_cli_folder_close(&folder);
     unlink("used/picture.png");
-    rmdir("used");
+    CU_ASSERT_EQUAL(rmdir("used"), 0); /* nothing is left */
+}
+
+/* An earlier run's files are lost when the next one has begun, and not before. */
+static void test_refused(void)
+{
+    static const char *const names[] = {"used/stats.json", "used/config.cfg", "used/unseen.json", "used/trace.peet"};
+    mkdir("used", 0777);
+    for (int i = 0; i < 4; i++)
+        write_file(names[i]);
+    FILE *stats = fopen(names[0], "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+    fputs("{\"files\": [\"trace.peet\", \"../used/theirs\", \"gone\"]}", stats);
+    fclose(stats);
+    for (int refused = 0; refused < 3; refused++) {
+        CU_ASSERT_EQUAL(open_folder("used"), 0);
+        for (int i = 0; i < 4; i++)
+            CU_ASSERT(!exists(names[i]));
+        write_file(folder.config);
+        if (refused == 1) { /* or killed */
+            close(folder.lock);
+            folder.lock = -1;
+            folder.aside = 0;
+            peet_cli_folder_close(&folder);
+            continue;
+        }
+        CU_ASSERT_EQUAL(peet_cli_folder_refused(&folder, &error), 0);
+        for (int i = 0; i < 4; i++)
+            CU_ASSERT(exists(names[i]));
+        CU_ASSERT(!exists("used/.earlier"));
+    }
+    CU_ASSERT_EQUAL(open_folder("used"), 0);
+    CU_ASSERT_EQUAL(peet_cli_folder_begun(&folder, &error), 0);
+    CU_ASSERT(!exists("used/.earlier"));
+    write_file("used/stats.json");
+    CU_ASSERT_EQUAL(peet_cli_folder_begun(&folder, &error), 0);
+    peet_cli_folder_close(&folder);
+    CU_ASSERT_EQUAL(unlink("used/stats.json"), 0);
+    CU_ASSERT_EQUAL(rmdir("used"), 0);
 }
 
 static void test_one_at_a_time(void)
@@ -110,6 +148,7 @@ int main(void)
     static const struct suite_test tests[] = {
         {"made and unmade", test_made_and_unmade},
         {"earlier results", test_earlier_results},
+        {"refused", test_refused},
         {"one run at a time", test_one_at_a_time},
         {"impossible", test_impossible},
     };
