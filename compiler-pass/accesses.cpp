@@ -264,13 +264,13 @@ bool Accesses::asmIsSpecial(StringRef text) const
     for (const Statement &s : statements(text)) {
         const StringRef m = s.mnemonic;
         const auto [first, second] = s.operands.split(',');
-        if ((m.starts_with(".") && m != ".p2align" && m != ".align" && m != ".balign") ||
+        if ((m.starts_with(".") && m != ".p2align" && m != ".align" && m != ".balign" && m != ".byte") ||
             m.starts_with_insensitive("rdtsc") || m.starts_with_insensitive("sys") ||
             m.starts_with_insensitive("xbegin") || m.starts_with_insensitive("xend"))
             return true;
         if (m.starts_with_insensitive("xchg") && squeezed(first) == squeezed(second))
             return true; // simulators' markers
-        if (m.starts_with_insensitive("add") && first.trim() == "$0" && !s.lock)
+        if (m.equals_insensitive("addl") && squeezed(s.operands) == "$0,eax" && !s.lock)
             return true; // <peet/marker.h>
     }
     return false;

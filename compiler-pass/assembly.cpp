@@ -2,7 +2,7 @@
 // Inline assembly becomes its instructions, before anything is planned: then they are recorded like any others, with
 // their references, costs and turns.  The text is parsed by LLVM's own assembler, as it would be when the function is
 // printed.  Labels and branches among them become basic blocks.  What is more than that stays one opaque instruction:
-// directives other than alignment, branches to elsewhere, calls, system calls, changes of the stack pointer, clocks and
+// directives other than .byte and alignment, branches to elsewhere, calls, system calls, changes of the stack pointer, clocks and
 // markers (accesses.cpp), and whatever the pass could not describe.
 #include "pass.h"
 
@@ -14,6 +14,7 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
 #include "llvm/MC/MCExpr.h"
 #include "llvm/MC/MCInst.h"
 #include "llvm/MC/MCObjectFileInfo.h"
@@ -183,7 +184,8 @@ struct Item {
     Align align;
     unsigned most = 0; // bytes of padding; 0: as many as it takes
     bool place = false;
-    int target = -1; // of a branch: the place's item
+    SmallVector<uint8_t, 0> bytes; // instructions that an older assembler did not know
+    int target = -1;               // of a branch: the place's item
 };
 
 // Takes the parser's instructions and places; anything else is too much.
@@ -209,6 +211,16 @@ class Collector : public MCStreamer {
         items.back().align = to;
         items.back().most = most;
     }
+    void emitBytes(StringRef data) override
+    {
+        if (items.empty() || items.back().bytes.empty())
+            items.emplace_back();
+        items.back().bytes.append(data.bytes_begin(), data.bytes_end());
+    }
+    void emitValueImpl(const MCExpr *, unsigned, SMLoc) override
+    {
+        others = true;
+    }
     void emitValueToAlignment(Align, int64_t, uint8_t, unsigned) override
     {
         others = true;
@@ -223,6 +235,30 @@ class Collector : public MCStreamer {
         others = true;
     }
 };
+
+// Bytes become instructions.  False: they are not whole ones, or mean something by where they are.
+bool decode(const Target &T, const MCDisassembler *decoder, std::vector<Item> &items)
+{
+    std::vector<Item> out;
+    for (Item &item : items) {
+        ArrayRef<uint8_t> left = item.bytes;
+        if (left.empty())
+            out.push_back(std::move(item));
+        while (!left.empty()) {
+            MCInst inst;
+            uint64_t size;
+            if (!decoder || decoder->getInstruction(inst, size, left, 0, nulls()) != MCDisassembler::Success)
+                return false;
+            for (const MCOperand &o : inst)
+                if (o.isReg() && o.getReg() == T.rip)
+                    return false;
+            left = left.drop_front(size);
+            out.emplace_back().inst = inst;
+        }
+    }
+    items = std::move(out);
+    return true;
+}
 
 // Branches get their targets.  False: one leads out of the statement.
 bool resolve(const Target &T, std::vector<Item> &items)
@@ -268,7 +304,10 @@ bool parse(const Target &T, const MachineFunction &MF, const std::string &text, 
         return false;
     parser->setAssemblerDialect(InlineAsm::AD_ATT);
     parser->setTargetParser(*target);
-    if (parser->Run(true, true) || collector.others || !resolve(T, collector.items))
+    const std::unique_ptr<MCDisassembler> decoder(TM.getTarget().createMCDisassembler(*TM.getMCSubtargetInfo(),
+        context));
+    if (parser->Run(true, true) || collector.others || !decode(T, decoder.get(), collector.items) ||
+        !resolve(T, collector.items))
         return false;
     out = std::move(collector.items);
     return true;
@@ -282,6 +321,8 @@ unsigned prefixed(Target &T, unsigned opcode, bool lock, bool rep)
     const std::string name = T.TII->getName(opcode).str();
     if (rep && name == "NOOP")
         return T.opcode("PAUSE");
+    if (rep && (StringRef(name).starts_with("BSF") || StringRef(name).starts_with("BSR"))) // the same bytes
+        return T.opcode(((name[2] == 'F' ? "TZCNT" : "LZCNT") + name.substr(3)).c_str());
     if (rep)
         return T.opcode(("REP_" + name + "_64").c_str());
     if (!lock)
@@ -298,7 +339,8 @@ bool plain(const Target &T, const MachineInstr &MI)
     const MCInstrDesc &D = MI.getDesc();
     const StringRef name = T.TII->getName(MI.getOpcode());
     static const char *const known[] = {"MFENCE", "LFENCE", "SFENCE", "PAUSE", "NOOP", "EMMS", "CPUID", "PREFETCH",
-        "REP_", "CLD", "CLC", "STC", "CMC", "MOVSB", "MOVSW", "MOVSL", "MOVSQ", "STOS", "LODS"};
+        "REP_", "CLD", "CLC", "STC", "CMC", "VZERO", "RDRAND", "RDSEED", "ENDBR64", "DIV", "IDIV", "MOVSB", "MOVSW",
+        "MOVSL", "MOVSQ", "STOS", "LODS"};
     if (D.isCall() || D.isBranch() || D.isReturn() || D.isTerminator() || D.isBarrier() ||
         MI.modifiesRegister(T.gpr64[4], T.TRI) || MI.modifiesRegister(T.fpsw, T.TRI) || MI.readsRegister(T.fpsw, T.TRI))
         return false;
@@ -501,7 +543,15 @@ bool lift(Target &T, const Accesses &A, MachineInstr &MI)
         rep |= (I.getFlags() & RepFlag) != 0;
         const unsigned opcode =
             I.getFlags() & ~(unsigned)(LockFlag | RepFlag) ? 0 : prefixed(T, I.getOpcode(), lock, rep);
-        MachineInstr *B = built.back() = opcode ? build(T, MI, I, opcode) : nullptr;
+        MCInst inst = I;
+        MCRegister kept; // what a processor without tzcnt leaves as it is, if there is no bit
+        if (rep && name.starts_with("BS") && inst.getNumOperands() > T.TII->get(opcode).getNumOperands()) {
+            kept = inst.getOperand(1).getReg();
+            inst.erase(inst.begin() + 1);
+        }
+        MachineInstr *B = built.back() = opcode ? build(T, MI, inst, opcode) : nullptr;
+        if (B && kept)
+            B->addOperand(MachineOperand::CreateReg(kept, false, true));
         if (!B || !plain(T, *B) || !T.refs(*B, A, refs, opaque, why) || opaque) {
             good = false;
             break;

@@ -115,11 +115,14 @@ RegisterTargetPassConfigCallback registration(addRecorder);
 } // namespace peet
 
 extern "C" void LLVMInitializeX86AsmParser(void);
+extern "C" void LLVMInitializeX86Disassembler(void);
 
-// flang has no use for an assembler's parser and does not initialise it; our schema is assembler text.
+// flang has no use for an assembler's parser and does not initialise it; our schema is assembler text.  Inline assembly may
+// hold bytes (assembly.cpp).
 extern "C" __attribute__((visibility("default"))) ::llvm::PassPluginLibraryInfo llvmGetPassPluginInfo()
 {
     LLVMInitializeX86AsmParser();
+    LLVMInitializeX86Disassembler();
     std::string costs = peet::Options::get().costs, why;
     if (!costs.empty() && !peet::writeCosts(costs.c_str(), why))
         llvm::report_fatal_error(llvm::Twine("peet: table of costs: ") + why, false);

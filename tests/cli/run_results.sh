@@ -86,7 +86,7 @@ int main(void)
     atomic_store(&large, one);
     one = atomic_load(&large);
     wide += 3;
-    __asm__ volatile(".byte 0x90; incq %0" : "+m"(v));
+    __asm__ volatile("fnop; incq %0" : "+m"(v));
     return (int)(one.part[3] + (long)wide + v - 8);
 }
 END

@@ -49,7 +49,7 @@ cat >asm.c <<'END'
 int main(void)
 {
     int x = 0;
-    __asm__ volatile(".byte 0x90; movl $0, %0" : "+m"(x)); /* a directive */
+    __asm__ volatile("fnop; movl $0, %0" : "+m"(x)); /* the x87 */
     return x;
 }
 END

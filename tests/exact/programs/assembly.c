@@ -83,6 +83,18 @@ __attribute__((noinline)) static double vectors(const double *x, const float *y)
     return r[0] + r[1] + s + f;
 }
 
+/* Bytes instead of instructions, and a prefix that makes another instruction. */
+__attribute__((noinline)) static long bytes(long x, const long *p)
+{
+    int low = 32;
+    long a, b = x, c;
+    __asm__ volatile(".byte 0xf3, 0x90");
+    __asm__("rep; bsfl %1, %0" : "+r"(low) : "r"((int)x) : "cc");
+    __asm__(".byte 0x48, 0x8b, 0x07 # movq (%%rdi), %%rax\n\t.byte 0x48; .byte 0x01, 0xd0, 0x90" : "=a"(a), "+d"(b) : "D"(p), "m"(*p) : "cc");
+    __asm__("xorl %%edx, %%edx\n\tdivq %2" : "=a"(c), "=&d"(b) : "m"(cells[5]), "0"(x) : "cc");
+    return low + a + b + c;
+}
+
 /* Modifiers: of size where the operand may be in memory, addresses in registers, parts of vectors. */
 __attribute__((noinline)) static long modified(long *p, long by)
 {
@@ -164,7 +176,7 @@ int main(void)
         sum += (double)(locked(&cells[i % 32], i) % 1000) + (double)exchange(&record.first, i) + (double)(swap((uint64_t)i, (uint32_t)i) % 1000);
         sum += (double)symbols(i % 16) + multiply((uint64_t)i * 77, ~0ull / (uint64_t)(i + 1), &high) % 100 + (double)(high % 10);
         move(copy, text, (size_t)i % 20);
-        sum += vectors(x, &y) + copy[i % 64] + flags(i, 150) + (double)(modified(&cells[i % 8], i) % 100);
+        sum += vectors(x, &y) + copy[i % 64] + flags(i, 150) + (double)bytes(i, &cells[i % 9]) + (double)(modified(&cells[i % 8], i) % 100);
         fences();
         text[60] = 0;
         sum += (double)length(text + i % 60) + (double)bits((unsigned long)i * 0x9e3779b97f4a7c15, &cells[i % 64]) + spin((unsigned *)&record.deep[2]);

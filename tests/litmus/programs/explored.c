@@ -123,7 +123,7 @@ static void *thread(void *number)
 #if CASE_ASM
     __asm__ volatile("movq %1,%0" : "=m"(cell) : "r"(number) : "memory");
 #else
-    __asm__ volatile(".byte 0x90; movq %1,%0" : "=m"(cell) : "r"(number) : "memory");
+    __asm__ volatile("fnop; movq %1,%0" : "=m"(cell) : "r"(number) : "memory");
 #endif
     return NULL;
 }
