@@ -54,6 +54,8 @@ class Planner {
     void findSilent();
     void solveKnown(const llvm::BitVector *assumeOut, uint32_t extra);
     bool knownThrough(unsigned mbb, uint32_t in);
+    uint32_t withStrides(const llvm::BitVector &outside, const Segment &header, uint32_t candidates, uint32_t kept);
+    bool hoistFor(llvm::MachineLoop &L);
     void hoist();
     bool entrances(llvm::MachineLoop &L, llvm::BitVector &outside) const;
     uint32_t neededIn(llvm::MachineLoop &L);

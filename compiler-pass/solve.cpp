@@ -122,8 +122,41 @@ uint32_t Planner::neededIn(MachineLoop &L)
     return needed;
 }
 
-// For each loop, outermost first: registers that it needs, and would keep known if they were known at
-// its header, are recorded at the end of every block from which it is entered.
+// The loop keeps @candidates known if @kept are known outside it.  Returns: those and what they need besides, as a stride
+// that is in a register.
+uint32_t Planner::withStrides(const BitVector &outside, const Segment &header, uint32_t candidates, uint32_t kept)
+{
+    const auto keeps = [&](uint32_t extra) {
+        solveKnown(&outside, extra);
+        return !(candidates & ~header.kin);
+    };
+    if (!candidates || keeps(candidates))
+        return candidates;
+    for (int r = 0; r < 16; r++)
+        if (const uint32_t bit = 1u << r; (kept & ~candidates & bit) && keeps(kept & ~bit))
+            kept &= ~bit;
+    return kept;
+}
+
+// Registers that the loop needs, and would keep known if they were known at its header, are recorded at the end of every
+// block from which it is entered.  Returns whether strides are among them.
+bool Planner::hoistFor(MachineLoop &L)
+{
+    const Segment &header = F.segments[F.mbbSegments[F.layoutOf[L.getHeader()]].first];
+    BitVector outside(F.layout.size());
+    const uint32_t needed = header.sync || !entrances(L, outside) ? 0 : neededIn(L);
+    if (!needed)
+        return false;
+    solveKnown(&outside, 0xffff);
+    const uint32_t kept = needed & header.kin, candidates = withStrides(outside, header, kept, header.kin);
+    for (unsigned p : outside.set_bits())
+        F.segments[exitSegment(p)].hoist |= candidates;
+    solveKnown(nullptr, 0);
+    return candidates != kept;
+}
+
+// The outermost loop first: what it keeps need not be recorded within it.  A stride of an inner loop may be one that an
+// outer loop keeps.
 void Planner::hoist()
 {
     MachineDominatorTree MDT(*F.MF);
@@ -139,20 +172,12 @@ void Planner::hoist()
         work += S.MIs.size() + 1;
     if (work * loops.size() > 3000000)
         return; // each loop is tried by solving the whole function: too dear here, record in place
-    for (MachineLoop *L : loops) {
-        const Segment &header = F.segments[F.mbbSegments[F.layoutOf[L->getHeader()]].first];
-        BitVector outside(F.layout.size());
-        if (header.sync || !entrances(*L, outside))
-            continue;
-        uint32_t needed = neededIn(*L);
-        if (!needed)
-            continue;
-        solveKnown(&outside, 0xffff);
-        uint32_t candidates = needed & header.kin;
-        for (unsigned p : outside.set_bits())
-            F.segments[exitSegment(p)].hoist |= candidates;
-        solveKnown(nullptr, 0);
-    }
+    bool strides = false;
+    for (MachineLoop *L : loops)
+        strides |= hoistFor(*L);
+    if (strides)
+        for (MachineLoop *L : loops)
+            hoistFor(*L);
 }
 
 // Is it a loop of one block that ends in its own conditional jump?

@@ -6,6 +6,7 @@
  */
 #include "decode/state.h"
 #include "jit/native.h"
+#include "program/strides.h"
 
 #include <peet/raw.h>
 
@@ -73,11 +74,6 @@ static inline uint64_t evaluate(const struct peet__form *f, unsigned op, const u
     return v;
 }
 
-static inline uint64_t short_value(const struct peet__address *f, const uint64_t *regs)
-{
-    return f->disp + regs[f->a] + regs[f->b] * (uint64_t)(int64_t)f->mb;
-}
-
 static uint64_t lane_value(const struct peet__value *v, const uint64_t *regs)
 {
     const uint64_t *slots = regs + PEET__SLOT;
@@ -118,7 +114,7 @@ static inline void compute(const uint64_t *regs, const struct peet__block *c, ui
         return;
     }
     for (const struct peet__address *f = c->addresses, *end = f + c->nvalues; f != end; f++)
-        *out++ = short_value(f, regs);
+        *out++ = peet__short_value(f, regs);
 }
 
 void peet__decode_values(const struct peet_decode_state *s, const struct peet__block *block, uint64_t *out)
@@ -129,7 +125,7 @@ void peet__decode_values(const struct peet_decode_state *s, const struct peet__b
 static inline void update(uint64_t *regs, const struct peet__block *c)
 {
     if (c->nupdates == 1 && c->steps) /* the common case: one induction variable */
-        regs[c->updates[0].reg] = short_value(c->steps, regs);
+        regs[c->updates[0].reg] = peet__short_value(c->steps, regs);
     else if (c->nupdates != 0)
         update_any(regs, c);
 }
@@ -367,16 +363,20 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
     uint64_t *values = *inout_values;
     uint64_t *const regs = s->regs;
     unsigned n = 0;
-    if (want & PEET_DECODE_LOOPS && c->strides && s->loop_left > 1) {
+    if (want & PEET_DECODE_LOOPS && (c->strides || c->moving) && s->loop_left > 1) {
         /* All iterations in one event; registers go forward as far. */
-        const uint64_t iterations = s->loop_left;
-        events[0] = (struct peet_block_event){
-            block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, iterations, c->strides};
+        const int64_t *strides = c->strides;
+        events[0].values = want & PEET_DECODE_ADDRESSES ? values : NULL;
         if (want & PEET_DECODE_ADDRESSES)
             for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
-                *values++ = short_value(form, regs);
-        for (uint32_t k = 0; k < c->nupdates; k++)
-            regs[c->updates[k].reg] += c->steps[k].disp * iterations;
+                *values++ = peet__short_value(form, regs);
+        if (c->moving) {
+            strides = (int64_t *)values;
+            peet__strides_of(c, regs, (int64_t *)values);
+            values += c->nvalues;
+        }
+        events[0] = (struct peet_block_event){block, events[0].values, s->context, s->loop_left, strides};
+        peet__go_round(c, regs, s->loop_left);
         s->loop_left = 0;
         s->tail = c->tail;
         *inout_values = values;
@@ -388,7 +388,7 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
                 (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
             if (want & PEET_DECODE_ADDRESSES)
                 for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
-                    *values++ = short_value(form, regs);
+                    *values++ = peet__short_value(form, regs);
             update(regs, c);
         }
     if (n < room && values <= stop) {

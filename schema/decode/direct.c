@@ -5,6 +5,7 @@
  * (docs/ENGINE.md).
  */
 #include "decode/state.h"
+#include "program/strides.h"
 
 #include <peet/raw.h>
 
@@ -302,24 +303,27 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
     const struct peet_block *const block = &s->function->blocks[s->last];
     struct peet__direct *const direct = s->program->direct;
     uint64_t values[ITERATION_VALUES], n, began;
+    int64_t moving[ITERATION_VALUES];
+    const int64_t *const strides = c->moving ? moving : c->strides;
     uint32_t watchers;
-    if (!run->table->iterations || !c->strides || c->nvalues > ITERATION_VALUES ||
-        !(block->flags & PEET_BLOCK_SIMPLE) || !direct_of(s->program, s->function))
+    if (!run->table->iterations || !strides || c->nvalues > ITERATION_VALUES || !(block->flags & PEET_BLOCK_SIMPLE) ||
+        !direct_of(s->program, s->function))
         return 0;
     peet__decode_values(s, c, values);
+    if (c->moving)
+        peet__strides_of(c, s->regs, moving);
     if (!peet__direct_counts_ahead(run, s->function, (uint32_t)s->last, values))
         return 0;
     began = run->time;
-    n = run->table->iterations(run, block, values, c->strides, s->loop_left);
+    n = run->table->iterations(run, block, values, strides, s->loop_left);
     peet__direct_count_ahead(run, s->function, (uint32_t)s->last, began, n);
     watchers = peet__direct_watchers_of(direct, s->function->direct, (uint32_t)s->last);
-    for (uint32_t k = 0; k < c->nupdates; k++)
-        s->regs[c->updates[k].reg] += c->steps[k].disp * n;
+    peet__go_round(c, s->regs, n);
     s->loop_left -= n;
     s->tail = s->loop_left == 0 ? c->tail : -1;
     run->instructions += block->ninsns * n;
     if (watchers != 0 && n != 0) { /* such iterations are not among those that `taken` of a watch says */
-        peet__direct_hold_loop(run, block, values, c->strides, n, began, watchers);
+        peet__direct_hold_loop(run, block, values, strides, n, began, watchers);
         s->function->direct->told[s->last] -= n;
     } else {
         *peet__direct_taken(s->function->direct, (uint32_t)s->last) += n;
@@ -375,9 +379,8 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
         there = 0;
         if (s->loop_left != 0) {
             const int counts = counts_iterations(s, (uint32_t)s->last);
-            if (!ahead ||
-                (!run_strips(s, run) &&
-                    !(counts ? !in_order && take_ahead(s, cursor, end, run) : take_iterations(s, run) != 0))) {
+            if (!run_strips(s, run) &&
+                (!ahead || !(counts ? !in_order && take_ahead(s, cursor, end, run) : take_iterations(s, run) != 0))) {
                 if (counts) /* it comes as an event */
                     peet__direct_came(s->program, s->function, (uint32_t)s->last);
                 break;

@@ -23,7 +23,7 @@ enum kind { MARKED, EVENT, LOOP };
 
 struct entry {
     const struct peet_block *block;
-    const int64_t *strides; /* LOOP */
+    const int64_t *strides; /* LOOP; NULL: they are behind the values */
     uint64_t iterations, began;
     uint32_t context, observers; /* by index: a bit each */
     uint32_t kind, nvalues;
@@ -32,7 +32,7 @@ enum { ENTRY_WORDS = sizeof(struct entry) / sizeof(uint64_t) };
 
 /* A hardware context's. */
 struct peet__direct_held {
-    uint64_t *words; /* entries, each with its values after it */
+    uint64_t *words; /* entries, each with its values, and strides that are no constants, after it */
     size_t n, final, room;
     struct peet_direct_run *run;
     const struct peet_block *refused; /* when that many had been taken; NULL: none */
@@ -69,11 +69,17 @@ void peet__direct_hold_begin(struct peet__direct *d, struct peet_direct_run *run
 
 /* ------------------------------------------------------------------------------------------ the list */
 
+static size_t values_of(const struct entry *e)
+{
+    return e->kind == LOOP && !e->strides ? e->nvalues / 2 : e->nvalues;
+}
+
+/* @strides: those that go behind the values */
 static void hold(struct peet__direct *d, const struct peet_direct_run *run, const struct entry *e,
-    const uint64_t *values, int is_final)
+    const uint64_t *values, const int64_t *strides, int is_final)
 {
     struct peet__direct_held *const h = &d->held[run->hw];
-    const size_t need = ENTRY_WORDS + e->nvalues;
+    const size_t nvalues = values_of(e), need = ENTRY_WORDS + e->nvalues;
     if (h->n + need > h->room) {
         const size_t room = 2 * h->room + need + 4096;
         uint64_t *const grown = realloc(h->words, room * sizeof *grown);
@@ -83,7 +89,9 @@ static void hold(struct peet__direct *d, const struct peet_direct_run *run, cons
         h->room = room;
     }
     memcpy(h->words + h->n, e, sizeof *e);
-    memcpy(h->words + h->n + ENTRY_WORDS, values, e->nvalues * sizeof *values);
+    memcpy(h->words + h->n + ENTRY_WORDS, values, nvalues * sizeof *values);
+    if (nvalues != e->nvalues)
+        memcpy(h->words + h->n + ENTRY_WORDS + nvalues, strides, nvalues * sizeof *strides);
     h->n += need;
     if (is_final)
         h->final = h->n;
@@ -92,7 +100,9 @@ static void hold(struct peet__direct *d, const struct peet_direct_run *run, cons
 static void tell(struct peet__direct *d, struct peet_direct_run *run, const struct entry *e, const uint64_t *values)
 {
     if (e->kind != MARKED) {
-        const struct peet_block_event event = {e->block, values, e->context, e->iterations, e->strides};
+        const int64_t *const strides =
+            e->kind == LOOP && !e->strides ? (const int64_t *)(values + values_of(e)) : e->strides;
+        const struct peet_block_event event = {e->block, values, e->context, e->iterations, strides};
         const uint64_t began = run->began;
         run->began = e->began;
         d->shown(d->shown_arg, run, &event, e->observers);
@@ -137,16 +147,17 @@ void peet__direct_hold_loop(struct peet_direct_run *run, const struct peet_block
     const int64_t *strides, uint64_t iterations, uint64_t began, uint32_t observers)
 {
     struct peet__direct *const d = peet__direct_of(run);
+    const int64_t *const constant = ((const struct peet__function *)block->function)->code[block->index].strides;
     hold(d, run,
         &(struct entry){.block = block,
-            .strides = strides,
+            .strides = constant,
             .iterations = iterations,
             .began = began,
             .context = run->context,
             .observers = observers,
             .kind = LOOP,
-            .nvalues = block->nvalues},
-        values, run->final != 0);
+            .nvalues = block->nvalues << !constant},
+        values, strides, run->final != 0);
 }
 
 /* ------------------------------------------------------------------------------------------ executions */
@@ -217,7 +228,7 @@ static void shown_instead(struct peet__direct *d, struct peet_direct_run *run, c
             .observers = peet__direct_watchers_of(d, f->direct, index),
             .kind = EVENT,
             .nvalues = f->blocks[index].nvalues},
-        values, is_final);
+        values, NULL, is_final);
     --*peet__direct_taken(f->direct, index);
     --f->direct->told[index];
     for (uint32_t o = 0; o < d->nobservers; o++) {
@@ -265,7 +276,7 @@ static void hold_marked(struct peet__direct *d, const struct peet_direct_run *ru
                 .observers = observers,
                 .kind = MARKED,
                 .nvalues = f->blocks[index].nvalues},
-            values, is_final);
+            values, NULL, is_final);
 }
 
 void peet__direct_passed(struct peet_direct_run *run, const struct peet__function *f, uint32_t index,
@@ -316,7 +327,7 @@ static void mark(struct peet_direct_run *run, const struct peet__direct_site *si
     hold(d, run,
         &(struct entry){
             .block = site->block, .observers = 1u << observer, .kind = MARKED, .nvalues = site->block->nvalues},
-        run->values, 0);
+        run->values, NULL, 0);
 }
 
 void peet__direct_mark(struct peet_direct_run *run, const struct peet__direct_site *site)

@@ -4,6 +4,7 @@
  * padding, and the short forms that the decoder's inner loop wants.
  */
 #include "program/reader.h"
+#include "program/strides.h"
 
 #include <string.h>
 
@@ -61,25 +62,48 @@ static void make_groups(const struct peet__block *c, struct peet_ref *refs, uint
     }
 }
 
-/* A loop whose registers all move by constants, and so its addresses. */
+static int is_updated(const struct peet__block *c, uint16_t reg)
+{
+    for (uint32_t n = 0; n < c->nupdates; n++)
+        if (c->updates[n].reg == reg)
+            return 1;
+    return 0;
+}
+
+enum move { BY_CONSTANT, BY_REGISTER, ANYHOW };
+
+/* How an iteration moves the register of an update. */
+static enum move how_moved(const struct peet__block *c, uint32_t n)
+{
+    const struct peet__address *const f = &c->steps[n];
+    const uint16_t reg = c->updates[n].reg;
+    if (f->a == reg && (f->mb == 0 || f->b == PEET__ZERO))
+        return BY_CONSTANT;
+    if (f->a >= PEET__SLOT || f->b >= PEET__SLOT)
+        return ANYHOW;
+    return (f->a == reg && !is_updated(c, f->b)) || (f->mb == 1 && f->b == reg && !is_updated(c, f->a)) ? BY_REGISTER
+                                                                                                        : ANYHOW;
+}
+
+/* A loop whose registers all move by the same in each iteration, and so its addresses. */
 static void make_strides(struct peet__block *c, int64_t *strides)
 {
-    int64_t step[PEET__SLOT] = {0};
+    static const uint64_t regs[PEET__SLOT];
+    enum move how = BY_CONSTANT;
     if (!c->loop || !c->addresses || !c->steps)
         return;
     for (uint32_t n = 0; n < c->nupdates; n++) {
-        const struct peet__address *f = &c->steps[n];
-        if (f->a != c->updates[n].reg || (f->mb != 0 && f->b != PEET__ZERO))
-            return;
-        step[f->a] = (int64_t)f->disp;
+        const enum move its = how_moved(c, n);
+        how = its > how ? its : how;
     }
-    for (uint32_t n = 0; n < c->nvalues; n++) {
-        const struct peet__address *f = &c->addresses[n];
-        if (f->a >= PEET__SLOT || f->b >= PEET__SLOT)
+    for (uint32_t n = 0; n < c->nvalues; n++)
+        if (c->addresses[n].a >= PEET__SLOT || c->addresses[n].b >= PEET__SLOT)
             return;
-        strides[n] = (int64_t)((uint64_t)step[f->a] + (uint64_t)step[f->b] * (uint64_t)(int64_t)f->mb);
+    if (how == BY_CONSTANT) {
+        peet__strides_of(c, regs, strides);
+        c->strides = strides;
     }
-    c->strides = strides;
+    c->moving = how == BY_REGISTER;
 }
 
 static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP, 0};
@@ -210,7 +234,8 @@ static void build_segment(struct reader *r, const struct segment *s, const struc
         make_groups(c, parts->refs + s->ref, s->nrefs);
     if (!(b->flags & PEET_BLOCK_SIMPLE)) {
         c->strides = NULL; /* counts and masks are not addresses that advance */
-        c->plain = 0;      /* and are given even to those who want no addresses */
+        c->moving = 0;
+        c->plain = 0; /* and are given even to those who want no addresses */
     }
 }
 

@@ -70,10 +70,11 @@ struct peet__block {
     uint8_t loop_reg;
     uint8_t
         sure; /* the tail comes whatever the next record says; its values are in terms of this block's record, too */
-    uint8_t past; /* a sure tail: its addresses are for machine code alone, see PEET__PAST */
+    uint8_t past;   /* a sure tail: its addresses are for machine code alone, see PEET__PAST */
+    uint8_t moving; /* a loop whose strides are in registers when it begins (strides.h) */
     int32_t tail_taken;
     int64_t loop_step;      /* by which loop_reg moves each turn */
-    const int64_t *strides; /* of a loop: by how much each value grows a turn; NULL if that varies */
+    const int64_t *strides; /* of a loop: by how much each value grows a turn; NULL if that is no constant */
     const struct peet__value *values;
     /* blocks whose records may come next, the likelier first, as far as the last instruction says; -1 none */
     int32_t next[2];

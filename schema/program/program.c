@@ -141,8 +141,9 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
     for (unsigned k = 0; k < image->nfunctions; k++)
         for (uint32_t b = 0; b < image->functions[k]->nall; b++) {
             const struct peet__function *f = image->functions[k];
-            if (f->blocks[b].nvalues > values)
-                values = f->blocks[b].nvalues;
+            const uint32_t its = f->blocks[b].nvalues << f->code[b].moving; /* its strides, too */
+            if (its > values)
+                values = its;
             if (f->code[b].slot_words > p->slots_capacity)
                 p->slots_capacity = f->code[b].slot_words;
         }

@@ -17,3 +17,18 @@ void axpy(double *x, const double *y, double a, long n)
     for (long i = 0; i < n; i++)
         x[i] += a * y[i];
 }
+
+// A stride that is in a register is recorded before the loop.
+// CHECK-LABEL: column:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK-NOT: 2147287040
+// CHECK: addsd (%[[P:r[a-z0-9]+]])
+// CHECK-NOT: 2147287040
+// CHECK: jne {{\.LBB[0-9_]+}}
+double column(const double *x, long n, long width)
+{
+    double s = 0;
+    for (long i = 0; i < n; i++)
+        s += x[i * width];
+    return s;
+}
