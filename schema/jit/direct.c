@@ -238,16 +238,9 @@ static void call_loop(struct emitter *m, const struct requested *w)
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, m->f->blocks[w->index].id);
     load(e, RDX, RBX, RUN(turns));
-    constant(e, RCX, (uint64_t)(uintptr_t)(c->moving ? (const void *)c : c->strides));
-    call(e, c->moving ? m->moving : m->loop);
+    constant(e, RCX, (uint64_t)(uintptr_t)c->strides);
+    call(e, m->loop);
     jump_if(e, IF_NOT, m->leave);
-}
-
-int peet__direct_loop_moving(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const struct peet__block *c)
-{
-    int64_t strides[MOST];
-    peet__strides_of(c, run->regs, strides);
-    return run->table->loop(run, id, iterations, strides);
 }
 
 /* Registers after run.turns iterations; rax holds that. */
@@ -269,11 +262,12 @@ static void move_registers(struct emitter *m, const struct peet__block *c)
     }
 }
 
-/* Does the code go round by itself, an iteration as any other block?  Strides in registers seldom stay in a line, and then
- * a machine's loop() has nothing to gain: fft's transposition, one processor of bus, 0.15 s so and 0.24 s by loop(). */
+/* Does the code go round by itself, an iteration as any other block?  Strides that are in registers seldom stay in a line,
+ * and then a machine's loop(), or a strip, has nothing to gain: in fft, one processor of bus, 0.15 s so and 0.24 s by
+ * loop(); four of them 0.60 s so and 0.69 s by strips. */
 static int goes_round(const struct emitter *m, uint32_t index, const struct peet_direct_block *d)
 {
-    return m->f->code[index].moving && d->nlooks != 0 && !m->direct->table.logged;
+    return m->f->code[index].moving && d->nlooks != 0;
 }
 
 static void emit_turns(struct emitter *m, struct requested *w)
@@ -600,9 +594,8 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     memcpy(&pre, c->common, sizeof pre);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss,
     m->other = c->run + pre.other;
-    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->moving = c->run + pre.moving,
-    m->ask = c->run + pre.ask, m->mark = c->run + pre.mark, m->show = c->run + pre.show,
-    m->report = c->run + pre.report;
+    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask,
+    m->mark = c->run + pre.mark, m->show = c->run + pre.show, m->report = c->run + pre.report;
     compiled->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     compiled->leave = m->leave;
     compiled->npatchables = 0;

@@ -237,9 +237,6 @@ static inline void peet__direct_ends(struct peet__direct *direct, struct peet_di
 }
 
 /* probes.c */
-/** peet__direct_loop_moving() - for the code: loop() of the table, with strides that are in run->regs */
-int peet__direct_loop_moving(struct peet_direct_run *run, uint32_t id, uint64_t iterations,
-    const struct peet__block *block);
 /** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
 

@@ -62,8 +62,7 @@ struct emitter {
     struct peet__direct *direct;
     struct peet__direct_function *compiled;
     struct peet__emit e;
-    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *moving, *ask, *mark, *show,
-        *report; /* run-time addresses */
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *mark, *show, *report; /* run-time addresses */
     struct stub stub[STUBS];
     uint32_t nstubs;
     struct requested requested[SURE_CHAIN + CHAIN + 3]; /* a record's blocks */

@@ -292,12 +292,6 @@ struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__d
     load(e, R15, RBX, RUN(stamp));
     CODE(e, "\x85\xc0\xc3");
 
-    p.moving = (size_t)(e->at - e->write); /* esi block id, rdx iterations, rcx the loop's block */
-    call_out(e, 0, (const void *)(uintptr_t)peet__direct_loop_moving);
-    load(e, RDI, RBX, RUN(last));
-    load(e, R15, RBX, RUN(stamp));
-    CODE(e, "\x85\xc0\xc3");
-
     p.ask = (size_t)(e->at - e->write); /* rsi site */
     call_out(e, 0, (const void *)(uintptr_t)peet__direct_ask);
     load(e, RDI, RBX, RUN(last));

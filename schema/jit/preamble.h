@@ -7,7 +7,7 @@
 
 /** Where its parts begin, in bytes from the beginning of the chunk. */
 struct preamble {
-    size_t enter, leave, sync, strange, miss, other, loop, moving, ask, mark, show, report;
+    size_t enter, leave, sync, strange, miss, other, loop, ask, mark, show, report;
 };
 _Static_assert(sizeof(struct preamble) <= sizeof((struct peet__chunk *)NULL)->common, "it is kept there");
 

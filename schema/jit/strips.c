@@ -9,8 +9,7 @@
  *   2. An iteration that lies in two lines, or of which a line is not found, goes the way of a block: other() executes it,
  *      or the code is left until it is due, and goes on after it.
  *   3. A strip that writes to a line with `units` is the table's loop()'s, which notes what is written.
- *   4. Where strides are in registers (block.moving), a strip is one iteration.
- *   5. Observers take iterations for executions like others (compiled->counts).  Addresses go on by strides: if the first and the last iteration
+ *   4. Observers take iterations for executions like others (compiled->counts).  Addresses go on by strides: if the first and the last iteration
  *      keep to a guard, all between them do.  A strip ends where an observer wants to see an execution.
  */
 #include "jit/emitter.h"
@@ -32,10 +31,11 @@ static void aim_all(const struct peet__emit *e, const struct jumps *j)
 int peet__direct_can_strip(const struct emitter *m, const struct requested *w)
 {
     const struct peet__block *const c = &m->f->code[w->index];
-    int can = m->direct->table.logged && peet__direct_can_see_strips(m, w) && w->d.whole && w->d.nlooks != 0 &&
-        w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX && within(c->addresses, c->nvalues, PEET__SLOT);
+    int can = m->direct->table.logged && c->strides && peet__direct_can_see_strips(m, w) && w->d.whole &&
+        w->d.nlooks != 0 && w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX &&
+        within(c->addresses, c->nvalues, PEET__SLOT);
     for (uint32_t k = 0; can && k < w->d.nlooks; k++) {
-        const int64_t stride = c->moving ? 0 : c->strides[w->d.looks[k].value];
+        const int64_t stride = c->strides[w->d.looks[k].value];
         can = stride == (int32_t)stride && stride != INT32_MIN && w->d.looks[k].span != 0 &&
             w->d.looks[k].span <= 1u << m->direct->table.line_shift;
     }
@@ -88,10 +88,8 @@ static void begin_strip(struct emitter *m, const struct requested *w, struct jum
         const struct peet__address a = begin_of(c, &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        stay(m, &w->d.looks[k], c->moving ? 0 : (int32_t)c->strides[w->d.looks[k].value], straddles);
+        stay(m, &w->d.looks[k], (int32_t)c->strides[w->d.looks[k].value], straddles);
     }
-    if (c->moving)
-        CODE(e, "\xbe\x01\x00\x00\x00"); /* mov esi, 1 */
     peet__direct_stop_strip(m, w);
     store(e, RSI, RBX, RUN(turns));
     peet__direct_turns_times(e, (int32_t)w->d.time);
@@ -173,7 +171,6 @@ static void call_other(struct emitter *m, struct requested *w)
 static uint8_t *call_loop(struct emitter *m, const struct requested *w)
 {
     struct peet__emit *const e = &m->e;
-    const struct peet__block *const c = &m->f->code[w->index];
     uint8_t *other, *could_not, *taken;
     CODE(e, "\x49\x33\x14\xc9\x48\x83\xfa\x01"); /* xor rdx, [r9 + rcx * 8]; cmp rdx, 1: it may be read */
     other = jump_ahead(e, IF_NOT);
@@ -185,8 +182,8 @@ static uint8_t *call_loop(struct emitter *m, const struct requested *w)
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, m->f->blocks[w->index].id);
     load(e, RDX, RBX, RUN(turns));
-    constant(e, RCX, (uint64_t)(uintptr_t)(c->moving ? (const void *)c : c->strides));
-    call(e, c->moving ? m->moving : m->loop);
+    constant(e, RCX, (uint64_t)(uintptr_t)m->f->code[w->index].strides);
+    call(e, m->loop);
     could_not = jump_ahead(e, IF_NOT);
     CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp to what it has taken */
     taken = e->at;
@@ -203,11 +200,6 @@ static void end_strip(struct emitter *m, const struct requested *w)
     peet__direct_turns_times(e, (int32_t)m->f->blocks[w->index].ninsns);
     CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
     for (uint32_t k = 0; k < c->nupdates; k++) {
-        if (c->moving) { /* none is made of another one that moves */
-            compute(e, registers, &c->steps[k]);
-            store(e, RAX, R14, 8 * c->updates[k].reg);
-            continue;
-        }
         peet__direct_turns_times(e, (int32_t)c->steps[k].disp);
         memory(e, 0x01, RCX, R14, 8 * c->updates[k].reg);
     }

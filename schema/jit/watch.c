@@ -264,8 +264,8 @@ void peet__direct_tally_strip(struct emitter *m, uint32_t index)
             CODE(e, "\x89\xc2\x81\xe2"); /* mov edx, eax; and edx, imm32 */
             word32(e, guard->tally_mask);
             CODE(e, "\x48\xff\x04\xd6\x05"); /* inc qword [rsi + rdx * 8]; add eax, imm32 */
-            word32(e, c->moving ? 0 : (uint32_t)c->strides[guard->value]); /* then it is one iteration */
-            CODE(e, "\x48\xff\xc9");                                       /* dec rcx */
+            word32(e, (uint32_t)c->strides[guard->value]);
+            CODE(e, "\x48\xff\xc9"); /* dec rcx */
             jump_if(e, IF_NOT, again);
         }
 }
@@ -282,7 +282,7 @@ int peet__direct_can_see_strips(const struct emitter *m, const struct requested 
     for (uint32_t o = 0; can && o < m->direct->nobservers; o++)
         for (uint32_t g = 0; can && is_watched(watches[o]) && g < watches[o]->nguards; g++) {
             const struct peet_direct_guard *const guard = &watches[o]->guards[g];
-            const int64_t stride = c->moving ? 0 : c->strides[guard->value];
+            const int64_t stride = c->strides[guard->value];
             can =
                 (stride & (int64_t)((1u << guard->shift) - 1)) == 0 && stride == (int32_t)stride && stride != INT32_MIN;
         }
@@ -316,7 +316,7 @@ uint32_t peet__direct_see_last(struct emitter *m, const struct requested *w, uin
         for (uint32_t g = 0; g < watches[o]->nguards; g++) {
             const struct peet_direct_guard *const guard = &watches[o]->guards[g];
             const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard),
-                          stride = c->moving ? 0 : (int32_t)c->strides[guard->value];
+                          stride = (int32_t)c->strides[guard->value];
             if (stride == 0)
                 continue;
             struct peet__address a = c->addresses[guard->value];
