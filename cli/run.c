@@ -138,6 +138,15 @@ static uint64_t processors_of(const struct peet_config *config)
     return config->cores * (each ? each : 1);
 }
 
+/* Where the C library has other functions than on processors of ten years. */
+static void warn_of_processor(const struct peet_cli_subject *subject)
+{
+    if (subject->pin_variants && !subject->quiet &&
+        !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma")))
+        peet_cli_complain("this processor has no AVX2, BMI2 or FMA: the C library executes other instructions "
+                          "here than on processors that have them");
+}
+
 static void begun(void *arg)
 {
     struct peet_error error = {0};
@@ -183,6 +192,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
     if (!err)
         err = write_config(options, folder, error);
     if (!err) {
+        warn_of_processor(&subject);
         fflush(NULL);
         err = peet_cli_supervise(&subject, &ending, error);
     }

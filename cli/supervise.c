@@ -9,6 +9,7 @@
 #include "common.h"
 #include "base/spill.h"
 #include "progress.h"
+#include "room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +41,19 @@ enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 static const char *const passed_on[] = {"UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "GLIBC_TUNABLES"};
 
 /* What is recorded of the C library must not depend on the host: functions for AVX2, which processors of ten years
- * have, and nothing beyond; no limits that follow from the host's caches: first level 32 KiB, 1 MiB a thread of the
+ * have, and nothing beyond; none of what it prefers on some of them (no vzeroupper where there is transactional memory, RTM;
+ * another strstr() on Intel's); no limits that follow from the host's caches: first level 32 KiB, 1 MiB a thread of the
  * last one, three quarters of which is where stores begin to pass the caches by. */
 static const char pinned_variants[] =
-    "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM:"
+    "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM,"
+    "-Prefer_No_VZEROUPPER,-Fast_Unaligned_Load:"
     "glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=786432";
 
 struct session {
     const struct peet_cli_subject *subject;
     struct peet_error *error;
     int environ_fd;
+    int room_fd;   /* -1: none */
     int spill_fd;  /* memory for results that the subject cannot write any more */
     int report[2]; /* pipe: host inside the subject -> here */
     int failed[2]; /* pipe: errno of an exec that failed */
@@ -160,14 +164,17 @@ static int add_preload(struct session *s)
         err = add_env(s, "ASAN_OPTIONS=%s", asan);
     if (err)
         return err;
+    char room[40] = "";
+    if (s->room_fd >= 0)
+        snprintf(room, sizeof(room), "/proc/self/fd/%d:", s->room_fd);
     if (s->subject->is_foreign)
-        return add_env(s, "LD_PRELOAD=%s/libpeet-rt.so%s%s", s->subject->lib_dir, user && *user ? ":" : "",
+        return add_env(s, "LD_PRELOAD=%s%s/libpeet-rt.so%s%s", room, s->subject->lib_dir, user && *user ? ":" : "",
             user ? user : "");
     if (sanitizer)
-        return add_env(s, "LD_PRELOAD=%s/libpeet-rt.so:%s%s%s", s->subject->lib_dir, sanitizer,
+        return add_env(s, "LD_PRELOAD=%s%s/libpeet-rt.so:%s%s%s", room, s->subject->lib_dir, sanitizer,
             user && *user ? ":" : "", user ? user : "");
-    if (user)
-        return add_env(s, "LD_PRELOAD=%s", user);
+    if (*room || user)
+        return add_env(s, "LD_PRELOAD=%s%s", room, user ? user : "");
     return 0;
 }
 
@@ -194,6 +201,8 @@ static int make_environment(struct session *s)
         err = add_env(s, "PEET_QUIET=%d", subject->quiet != 0);
     if (!err)
         err = add_env(s, PEET_SPILL_SETTING "=%d", s->spill_fd);
+    if (!err && s->room_fd >= 0)
+        err = add_env(s, "PEET_ROOM_FD=%d", s->room_fd);
     if (!err) /* a subject linked against another installation still gets this one's runtime */
         err = library_path && *library_path ? add_env(s, "LD_LIBRARY_PATH=%s:%s", library_path, subject->lib_dir)
                                             : add_env(s, "LD_LIBRARY_PATH=%s", subject->lib_dir);
@@ -217,6 +226,8 @@ static int prepare(struct session *s)
     s->progress.expected_instructions = s->subject->expected_instructions;
     if (!err && (s->spill_fd = peet_spill_make()) < 0)
         err = give_up(s, "make the memory for results");
+    if (!err && (s->room_fd = peet_cli_room_make()) >= 0)
+        err = raise_fd(s, &s->room_fd);
     if (!err)
         err = raise_fd(s, &s->environ_fd);
     if (!err)
@@ -245,9 +256,9 @@ static int set_stack_limit(void)
 static void become_subject(struct session *s, const sigset_t *mask, pid_t parent)
 {
     int ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-    const int passed[] = {s->environ_fd, s->report[1], s->progress.fd, s->spill_fd};
+    const int passed[] = {s->environ_fd, s->report[1], s->progress.fd, s->spill_fd, s->room_fd};
     for (size_t i = 0; ready && i < sizeof(passed) / sizeof(passed[0]); i++)
-        ready = fcntl(passed[i], F_SETFD, 0) == 0;
+        ready = passed[i] < 0 || fcntl(passed[i], F_SETFD, 0) == 0;
     unsigned long layout = ADDR_NO_RANDOMIZE | (s->subject->libraries_low ? ADDR_COMPAT_LAYOUT : 0);
     ready = ready && personality(layout) != -1 && set_stack_limit() == 0;
     ready = ready && sigprocmask(SIG_SETMASK, mask, NULL) == 0;
@@ -395,6 +406,7 @@ int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_e
     struct session s = {.subject = subject,
         .error = error,
         .environ_fd = -1,
+        .room_fd = -1,
         .spill_fd = -1,
         .report = {-1, -1},
         .failed = {-1, -1},
@@ -410,6 +422,7 @@ int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_e
     out_ending->seconds = peet_cli_now_s() - started_s;
     peet_cli_progress_close(&s.progress);
     close_if_open(s.environ_fd);
+    close_if_open(s.room_fd);
     close_if_open(s.spill_fd);
     for (int end = 0; end < 2; end++) {
         close_if_open(s.report[end]);

@@ -217,6 +217,8 @@ struct peet__arguments {
 };
 /** Copy argv, the user's environment and auxv to their fixed places.  Ends the process on failure. */
 void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__arguments *out_arguments);
+/** What the kernel has said under this type (AT_PAGESZ, ...); 0: nothing, or there is no copy of it. */
+uint64_t peet__auxv(uint64_t type, int *out_found);
 
 /** If the program has an allocator of its own: what calls it on the host's behalf gets the C library's (allocator.c). */
 void peet__allocator_part(void);

@@ -64,8 +64,10 @@ uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute);
  * Returns: 0 or a peet_err
  */
 int peet_rt_thread_new(uint64_t stack_address, uint64_t stack_bytes, uint64_t guard_bytes, uint64_t *out_tp);
-/** peet_rt_unwinder_room() - libgcc is about to be loaded, which shall lie where the program's libraries do */
-void peet_rt_unwinder_room(void);
+/** peet_rt_room() - a library is about to be loaded that shall lie where the program's libraries do: libgcc, or the copy of
+ * the C library */
+enum peet_rt_room { PEET_RT_ROOM_UNWINDER, PEET_RT_ROOM_ALLOCATOR };
+void peet_rt_room(enum peet_rt_room which);
 /** peet_rt_thread_free() - nobody will name this thread again: all of it goes as soon as it is over.  Until then its
  *  thread-local storage stays readable, and no other thread gets its thread pointer. */
 void peet_rt_thread_free(uint64_t tp);

@@ -37,7 +37,7 @@ static void find_unwinder(void)
     get_cfa = (get_cfa_fn *)dlsym(RTLD_DEFAULT, "_Unwind_GetCFA");
     if (forced_unwind && get_cfa)
         return;
-    peet_rt_unwinder_room();
+    peet_rt_room(PEET_RT_ROOM_UNWINDER);
     library = dlopen("libgcc_s.so.1", RTLD_NOW);
     if (library) {
         forced_unwind = (forced_unwind_fn *)dlsym(library, "_Unwind_ForcedUnwind");

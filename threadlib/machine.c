@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include <peet/module.h>
@@ -116,11 +117,41 @@ PUBLIC int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 
 /* -------------------------------------------------------------------------------------------- processors */
 
+/* What cpuid says in recorded libraries, whatever the host is: lines of 64 bytes, no caches; stacks for signals that are
+ * large enough for the registers of all processors of today. */
+enum { LINE_BYTES = 64, SIGNAL_STACK_LEAST = 16 << 10, SIGNAL_STACK = 4 * SIGNAL_STACK_LEAST };
+
 PUBLIC long sysconf(int name)
 {
-    if (machine_known() && (name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF))
+    if (!machine_known())
+        return PEET__REAL(sysconf)(name);
+    if (name == _SC_LEVEL1_DCACHE_LINESIZE)
+        return LINE_BYTES;
+    if (name >= _SC_LEVEL1_ICACHE_SIZE && name <= _SC_LEVEL4_CACHE_LINESIZE)
+        return 0;
+    switch (name) {
+    case _SC_NPROCESSORS_ONLN:
+    case _SC_NPROCESSORS_CONF:
         return (long)peet__processors();
-    return PEET__REAL(sysconf)(name);
+    case _SC_MINSIGSTKSZ:
+        return SIGNAL_STACK_LEAST;
+    case _SC_SIGSTKSZ:
+        return SIGNAL_STACK;
+    default:
+        return PEET__REAL(sysconf)(name);
+    }
+}
+
+/* Not the C library's, which is recorded: the list that it looks through is longer in newer kernels. */
+PUBLIC unsigned long getauxval(unsigned long type)
+{
+    int found;
+    if (!machine_known() || type == AT_HWCAP) /* which is the C library's own word */
+        return PEET__REAL(getauxval)(type);
+    const unsigned long value = peet__auxv(type, &found);
+    if (!found)
+        errno = ENOENT;
+    return type == AT_HWCAP2 ? 0 : type == AT_MINSIGSTKSZ && found ? SIGNAL_STACK_LEAST : value;
 }
 
 PUBLIC int get_nprocs(void)

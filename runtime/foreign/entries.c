@@ -259,6 +259,7 @@ void peet__foreign_enter_functions(struct peet__foreign_image *i)
     for (unsigned k = 0; i->entries[0] && k < PEET_FOREIGN_ALLOCATOR_ENTRIES; k++)
         enter(i, (uint64_t)i->entries[k]);
     for (unsigned k = 0; !i->entries[0] && k < i->nfunctions; k++)
-        if (!i->functions[k].recorded && (i->wants_all || i->is_late || i->functions[k].wanted))
+        if (!i->functions[k].recorded && !i->functions[k].chooses &&
+            (i->wants_all || i->is_late || i->functions[k].wanted))
             enter(i, i->functions[k].lo);
 }

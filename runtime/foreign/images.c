@@ -201,6 +201,8 @@ static int read_symbols(struct peet__foreign_image *image, Elf *elf)
                 lo < image->lo || lo >= image->hi || s->st_name >= names->d_size || !texts[s->st_name])
                 continue;
             struct peet__foreign_function *const f = function_at(image, lo);
+            if (f && f->lo == lo && type == STT_GNU_IFUNC)
+                f->chooses = 1;
             const char *const name = texts + s->st_name;
             const int better = f && f->name ? rank_of(f->bind, f->name) - rank_of(ELF64_ST_BIND(s->st_info), name) : 1;
             if (f && (better > 0 || (better == 0 && strcmp(name, f->name) < 0)))

@@ -30,6 +30,7 @@ struct peet__foreign_function {
     unsigned bind;                     /* the symbol's: STB_GLOBAL, ... */
     uint8_t recorded;                  /* by peetcc, or otherwise not to be touched: not foreign */
     uint8_t wanted;                    /* code that is not foreign may call it */
+    uint8_t chooses; /* among variants: only the dynamic linker calls it, from a stack that differs from host to host */
     uint8_t called_entered;
     int8_t jumps; /* through tables: 1, 0 not, -1 not looked */
 };

@@ -181,9 +181,7 @@ static void want_named(const struct tables *t)
         const uint64_t pc = t->bias + s->st_value;
         if (!is_function(s) || s->st_shndx == SHN_UNDEF || !is_known(t->names + s->st_name))
             continue;
-        want(pc);
-        if (ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC)
-            want(((uint64_t (*)(void))pc)());
+        want(ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? ((uint64_t (*)(void))pc)() : pc);
     }
 }
 

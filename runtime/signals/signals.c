@@ -209,7 +209,20 @@ static void *stack_for(const struct peet_ctx *ctx, const struct sigaction *actio
     return (void *)(((uint64_t)stack->ss_sp + stack->ss_size) & ~(uint64_t)15);
 }
 
-static void call_handler(int signal, siginfo_t *info, void *uc)
+/* The kernel's frame is as large as this processor's registers ask for, and so is what a handler that it calls finds below:
+ * handlers begin this far below what they interrupt, on every host with a smaller frame. */
+static void *stack_below(const struct peet_ctx *ctx, const ucontext_t *uc)
+{
+    enum { FRAME_BYTES = 8 << 10, OWN_BYTES = 512 };
+    const uint64_t at = (uint64_t)uc->uc_mcontext.gregs[REG_RSP] - FRAME_BYTES, end = at & ~(uint64_t)15;
+    return end + OWN_BYTES < (uint64_t)__builtin_frame_address(0) && end > ctx->stack.lo + FRAME_BYTES &&
+            end < ctx->stack.hi
+        ? (void *)end
+        : NULL;
+}
+
+/* @stack_end: where the handler is to have its stack; NULL: here */
+static void call_handler(int signal, siginfo_t *info, void *uc, void *stack_end)
 {
     struct sigaction action = actions[signal];
     struct handler_call call = {action, signal, info, uc};
@@ -227,7 +240,9 @@ static void call_handler(int signal, siginfo_t *info, void *uc)
     struct peet_ctx *ctx = peet__rt.current;
     uint8_t restarts = ctx && ctx->restarts && (action.sa_flags & SA_RESTART) != 0;
     peet_rt_note(PEET_ABSTRACT_SIGNAL_ENTER, 1, &arg);
-    void *stack_end = stack_for(ctx, &action);
+    void *alternative = stack_for(ctx, &action);
+    if (alternative)
+        stack_end = alternative;
     if (stack_end)
         peet__call_on(stack_end, call_now, &call);
     else
@@ -257,7 +272,7 @@ static void deliver_one(int signal, siginfo_t *info, ucontext_t *uc)
     peet__mask_set(ctx, handler_mask(signal, mask), 1);
     while (ctx->signals && deliver_own(ctx))
         ;
-    call_handler(signal, info, uc);
+    call_handler(signal, info, uc, NULL);
     peet__mask_set(ctx, mask, 1);
     errno = saved_errno;
 }
@@ -344,7 +359,7 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
     struct peet__rt *rt = &peet__rt;
     struct peet_ctx *ctx = rt->current;
     if (!rt->simulated || !ctx || !rt->in_subject) {
-        call_handler(signal, info, uc);
+        call_handler(signal, info, uc, NULL);
         return;
     }
     /* It may have interrupted a library's function that the runtime has called, as one that waits in the kernel is. */
@@ -352,7 +367,7 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
     peet__foreign_world = (uint64_t)peet__foreign_on;
     peet__mask_set(ctx, handler_mask(signal, ctx->mask), 0);
     rt->kernel_mask = ctx->mask;
-    call_handler(signal, info, uc);
+    call_handler(signal, info, uc, stack_below(ctx, uc));
     if (!rt->simulated) /* a child has come out of the handler */
         return;
     peet__mask_set(ctx, *(uint64_t *)&uc->uc_sigmask, 0);

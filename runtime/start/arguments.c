@@ -16,6 +16,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static const Elf64_auxv_t *vector; /* the copy of auxv */
+
+uint64_t peet__auxv(uint64_t type, int *out_found)
+{
+    const Elf64_auxv_t *v = vector;
+    while (v && v->a_type != AT_NULL && v->a_type != type)
+        v++;
+    *out_found = v && v->a_type == type && type != AT_NULL;
+    return *out_found ? v->a_un.a_val : 0;
+}
+
 static char *map_at(uint64_t address, size_t bytes, const char *what)
 {
     size_t whole = (bytes + PEET__PAGE) & ~(PEET__PAGE - 1);
@@ -54,6 +65,8 @@ static size_t read_environ(char **out_strings)
         done += (size_t)n;
     }
     close(fd);
+    if ((fd_text = peet_rt_setting("PEET_ROOM_FD")) != NULL)
+        close(atoi(fd_text)); /* it is mapped */
     keep_from_children("PEET_REPORT_FD");
     keep_from_children("PEET_PROGRESS_FD");
     keep_from_children("PEET_RESULTS_FD");
@@ -113,7 +126,7 @@ void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__argum
         if (env_strings[at] && !dropped(env_strings + at, users))
             *array++ = env_strings + at;
     *array++ = NULL;
-    memcpy(array, auxv, nauxv * sizeof *auxv);
+    vector = memcpy(array, auxv, nauxv * sizeof *auxv);
     /* a setting may also stand in the user's own environment; the run's own come first */
     for (size_t at = 0; at < env_bytes; at += strlen(env_strings + at) + 1) {
         char *one[] = {env_strings + at, NULL};

@@ -13,7 +13,7 @@ int main(void)
         memset(a, 'x', n);
         memcpy(b, a, n);
         memmove(b + 1, b, n - 1);
-        sum += strlen(b) + (unsigned long)memcmp(a, b, n);
+        sum += strlen(b) + (unsigned long)memcmp(a, b, n) + (strstr(b, "xxxy") != NULL);
     }
     printf("%lu\n", sum);
     return 0;
@@ -24,12 +24,19 @@ must "$peetcc" -O1 -fno-builtin -o copies copies.c
 instructions_of() { value "$1/stats.json" totals.instructions; }
 unset GLIBC_TUNABLES
 must "$peet" run -q --foreign=record --observe counts --observe hash -d pinned -- ./copies >pinned.printed
+pins=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM,-Prefer_No_VZEROUPPER,-Fast_Unaligned_Load
+limits=glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=786432
 # What a processor without these would have chosen.
-GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM:glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=786432 \
+GLIBC_TUNABLES=glibc.cpu.hwcaps=$pins:$limits \
     must "$peet" run -q --foreign=record --observe counts --observe hash -d lesser -- ./copies >lesser.printed
 same pinned.printed lesser.printed
 equal "instructions with the variants of a lesser processor" "$(instructions_of pinned)" "$(instructions_of lesser)"
 equal "the hash on a lesser processor" "$(value pinned/stats.json hash.hash)" "$(value lesser/stats.json hash.hash)"
+# What it prefers on Intel's processors, and on those with transactional memory; the string's length moves addresses.
+GLIBC_TUNABLES=glibc.cpu.hwcaps=Prefer_No_VZEROUPPER,Fast_Unaligned_Load,$pins:$limits \
+    must "$peet" run -q --foreign=record --observe counts -d preferring -- ./copies >preferring.printed
+same pinned.printed preferring.printed
+equal "instructions with the preferences of other processors" "$(instructions_of pinned)" "$(instructions_of preferring)"
 GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS must "$peet" run -q --foreign=record --observe counts -d chosen -- ./copies >chosen.printed
 same pinned.printed chosen.printed
 if grep -q avx2 /proc/cpuinfo && [ "$(instructions_of pinned)" = "$(instructions_of chosen)" ]; then
