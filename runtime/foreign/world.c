@@ -281,7 +281,18 @@ static void give_way(void)
         (ctx->foreign_words >= LOOK_WORDS && only_looks(peet__rt.words, n)));
 }
 
-/* A check of foreign code with a full ring. */
+struct improving {
+    uint64_t pc;
+    int may_leave;
+};
+
+static void improve(void *arg)
+{
+    struct improving *const improving = arg;
+    improving->may_leave = foreign.improve(improving->pc);
+}
+
+/* A check of foreign code with a full ring. Translating again is nothing for the subject's stack, which may be small. */
 void peet__stub_foreign_yield(uint64_t *frame)
 {
     struct peet__rt *rt = &peet__rt;
@@ -292,7 +303,9 @@ void peet__stub_foreign_yield(uint64_t *frame)
     struct peet_ctx *ctx = rt->current;
     uint64_t *outer = ctx->stub_frame;
     struct peet__visit visit = peet__visit_begin();
-    const int may_leave = foreign.improve(frame[PC]);
+    struct improving improving = {.pc = frame[PC]};
+    peet__call_on((void *)peet__foreign_state->stack, improve, &improving);
+    const int may_leave = improving.may_leave;
     peet__visit_end(visit);
     ctx->stub_frame = frame;
     if (!peet__ctl->concurrent)

@@ -113,9 +113,11 @@ void peet__fatal_forget_alternative(struct peet_ctx *ctx)
     peet__visit_end(visit);
 }
 
+#define PEET__SS_AUTODISARM (1u << 31) /* the kernel's, not in the C library's headers */
+
 static int set_alternative(struct peet_ctx *ctx, const stack_t *stack)
 {
-    if (stack->ss_flags & SS_DISABLE) {
+    if ((stack->ss_flags & ~(int)PEET__SS_AUTODISARM) == SS_DISABLE) {
         if (ctx->alternative)
             peet__fatal_forget_alternative(ctx);
         peet__fatal_alternative(ctx);

@@ -273,7 +273,10 @@ static void deliver_one(int signal, siginfo_t *info, ucontext_t *uc)
     while (ctx->signals && deliver_own(ctx))
         ;
     call_handler(signal, info, uc, NULL);
-    peet__mask_set(ctx, mask, 1);
+    if (peet__rt.simulated)
+        peet__mask_set(ctx, mask, 1);
+    else /* a child has come out of the handler */
+        peet__raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof mask, 0, 0);
     errno = saved_errno;
 }
 
@@ -477,6 +480,8 @@ void peet__signals_end(void)
         slots[i].order = 0;
     peet__rt.pending = 0;
     peet__rt.signals = 0;
+    if (peet__rt.current) /* a child has none of those that wait for its parent's thread */
+        peet__rt.current->signals = NULL;
 }
 
 /* ---------------------------------------------------------------- recorded on the computer's own processors */

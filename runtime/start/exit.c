@@ -52,15 +52,38 @@ void peet__exit_record(int status)
     uint64_t arg = (uint64_t)(int64_t)status;
     if (peet__real_on())
         peet__real_program_ends(status);
-    if (!rt->simulated || !peet__is_subject() || rt->exit_ctx)
+    if (!rt->simulated || !peet__is_subject())
+        return;
+    while (rt->exit_ctx &&
+        rt->exit_ctx != rt->current) /* the end is under way, and another's: it comes while this one waits */
+        pause();
+    if (rt->exit_ctx)
         return;
     rt->exit_ctx = rt->current;
     rt->exit_status = status;
     peet_rt_event(PEET_ABSTRACT_PROGRAM_EXIT, 1, &arg);
 }
 
+/* Whoever calls exit(), too, while the end is under way would find no handler left and end the process. */
+static void expect_another(void);
+
+static void late_handler(int status, void *arg)
+{
+    if (peet__rt.simulated)
+        expect_another();
+    peet__exit_record(status);
+}
+
+static void expect_another(void)
+{
+    struct peet__visit visit = peet__visit_begin();
+    on_exit(late_handler, NULL);
+    peet__visit_end(visit);
+}
+
 static void last_handler(int status, void *arg)
 {
+    expect_another();
     peet__rt.exit_flushes = 1;
     peet__exit_record(status);
 }

@@ -407,6 +407,40 @@ static void overruns(void)
     REQUIRE(!timer_delete(timer));
 }
 
+static volatile int is_child;
+
+static void divide(int signal)
+{
+    is_child = fork() == 0;
+}
+
+/* A child that comes out of a handler blocks what it did before, and has none of the signals that wait for its parent's thread. */
+static void *fork_in_handler(void *arg)
+{
+    sigset_t set = set_of(SIGUSR2, 0), now;
+    int status = 0;
+    got[SIGUSR2] = 0;
+    signal(SIGUSR2, count);
+    signal(SIGUSR1, divide);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_kill(pthread_self(), SIGUSR2);
+    raise(SIGUSR1);
+    if (is_child) {
+        sigprocmask(SIG_BLOCK, NULL, &now);
+        if (sigismember(&now, SIGUSR1))
+            _exit(1);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        if (got[SIGUSR2])
+            _exit(2);
+        raise(SIGUSR2);
+        _exit(got[SIGUSR2] == 1 ? 0 : 3);
+    }
+    REQUIRE(wait(&status) > 0 && status == 0);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    REQUIRE(got[SIGUSR2] == 1);
+    return NULL;
+}
+
 int main(void)
 {
     pthread_barrier_init(&barrier, NULL, 2);
@@ -427,6 +461,8 @@ int main(void)
     from_handlers();
     cancel_wait();
     overruns();
+    pthread_t forker;
+    REQUIRE(pthread_create(&forker, NULL, fork_in_handler, NULL) == 0 && pthread_join(forker, NULL) == 0);
     puts("signals and threads agree");
     return 0;
 }

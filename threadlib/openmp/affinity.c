@@ -145,7 +145,7 @@ static void value_of(char letter, char *out, size_t bytes)
         snprintf(out, bytes, "%d", (int)getpid());
         break;
     case 'i':
-        snprintf(out, bytes, "%d", thread->gtid);
+        snprintf(out, bytes, "%d", (int)gettid());
         break;
     case 'A':
         if (nplaces() || peet_rt_processors() == 1)

@@ -5,6 +5,7 @@
  */
 #include "openmp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---------------------------------------------------------------------------------------------- critical */
@@ -220,7 +221,11 @@ enum { SEVERITY_FATAL = 2 };
 
 ENTRY(void, __kmpc_error, (struct omp_place * place, int severity, const char *message))
 {
-    const char *where = place && place->source ? place->source : "?";
+    /* ;file;function;line;column;; */
+    char where[512] = "?", file[400];
+    int line, column;
+    if (place && place->source && sscanf(place->source, ";%399[^;];%*[^;];%d;%d", file, &line, &column) == 3)
+        snprintf(where, sizeof where, "%s:%d:%d", file, line, column);
     if (severity == SEVERITY_FATAL)
         peet__omp_die("%s: the program's error directive: %s", where, message ? message : "error");
     peet__omp_warn("%s: the program's error directive: %s", where, message ? message : "warning");

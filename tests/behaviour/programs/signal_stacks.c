@@ -63,5 +63,12 @@ int main(void)
     printf("%s, ", answer(SIG_BLOCK, &set, 8));
     printf("%s, ", answer(SIG_BLOCK, &set, 128));
     printf("%s\n", answer(-1, NULL, 8));
+    const int flags[] = {-1, SS_DISABLE | 4, SS_DISABLE};
+    for (int k = 0; k < 3; k++) {
+        const stack_t wrong = {.ss_sp = memory, .ss_size = sizeof memory, .ss_flags = flags[k]};
+        errno = 0;
+        const int result = sigaltstack(&wrong, NULL);
+        printf("flags %d: %d %d\n", flags[k], result, errno == EINVAL);
+    }
     return 0;
 }
