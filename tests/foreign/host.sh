@@ -9,6 +9,11 @@ cat >plain.c <<'END'
 unsigned long long stamp(void) { return __rdtsc(); }
 unsigned long long stamp_where(unsigned *where) { return __rdtscp(where); }
 void describe(unsigned leaf, unsigned sub, unsigned out[4]) { __cpuid_count(leaf, sub, out[0], out[1], out[2], out[3]); }
+int supported(void)
+{
+    __builtin_cpu_init();
+    return (__builtin_cpu_supports("avx2") != 0) + 2 * (__builtin_cpu_supports("popcnt") != 0) + 4 * (__builtin_cpu_supports("avx512f") != 0);
+}
 /* Everything that a compiler keeps in registers over both instructions. */
 double mixture(const double *x, const long *n)
 {
@@ -27,6 +32,7 @@ cat >main.c <<'END'
 unsigned long long stamp(void), stamp_where(unsigned *where);
 void describe(unsigned leaf, unsigned sub, unsigned out[4]);
 double mixture(const double *x, const long *n);
+int supported(void);
 static pthread_barrier_t all;
 static void *work(void *arg)
 {
@@ -51,6 +57,7 @@ int main(void)
         pthread_join(threads[k], 0);
     printf("in order %d\n", where[0] >= 0 && where[1] >= 0 && where[0] != where[1]);
     printf("stamp %llu\n", stamp());
+    printf("supported %d\n", supported());
     for (unsigned k = 0; k < 14; k++) {
         const unsigned leaf = k < 12 ? k : 0x80000000 + k - 12;
         unsigned out[4];
@@ -72,8 +79,9 @@ same hash.1 hash.2 "the second run was another"
 grep -q '^in order 1$' printed.1 || fail "the clock of foreign code is not that of the program: $(cat printed.1)"
 same <(grep mixture native) <(grep mixture printed.1) "registers were lost"
 same <(sed -n 's/^leaf 0: \([^ ]*\) .*/\1/p' printed.1) <(echo 7) "the last leaf"
-grep -q '^leaf 1: 600f00 800 ' printed.1 || fail "family and model are another's: $(grep 'leaf 1:' printed.1)"
+grep -q '^leaf 1: ff00f00 800 ' printed.1 || fail "family and model are another's: $(grep 'leaf 1:' printed.1)"
 if grep -q avx2 /proc/cpuinfo && grep -q bmi2 /proc/cpuinfo; then
+    grep -q '^supported 3$' printed.1 || fail "AVX2 and popcnt, but no AVX-512: $(grep supported printed.1)"
     same <(grep 'leaf 7:' printed.1) <(echo 'leaf 7: 0 128 0 0') "BMI, AVX2 and BMI2, and nothing else"
 fi
 [ "$(grep -cE '^leaf [234568-9ab]+: 0 0 0 0$' printed.1)" = 9 ] || fail "caches or topology of somebody are shown: $(cat printed.1)"

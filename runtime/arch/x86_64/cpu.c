@@ -24,10 +24,11 @@ void peet__xsave_probe(void)
 }
 
 /* What foreign code is told of the processor, as it is told everywhere: one with all that x86-64-v3 has, as far as this one
- * has it, and nothing else; a family and model that are nobody's. */
+ * has it, and nothing else.  AMD's, for some (libgcc's __builtin_cpu_supports()) ask only makers that they know what a
+ * processor can do; of a family that there is not, so that nobody expects more of it. */
 void peet__foreign_cpuid(uint64_t *frame)
 {
-    enum { BASIC = 7, EXTENDED = 0x80000001, SIGNATURE = 0x600f00 };
+    enum { BASIC = 7, EXTENDED = 0x80000001, SIGNATURE = 0xff00f00 };
     const uint32_t leaf = (uint32_t)frame[RAX], sub = (uint32_t)frame[RCX];
     uint32_t a = 0, b = 0, c = 0, d = 0;
     if (leaf == 1 || leaf == BASIC || leaf == EXTENDED)
@@ -35,7 +36,7 @@ void peet__foreign_cpuid(uint64_t *frame)
     switch (leaf) {
     case 0:
         a = BASIC;
-        memcpy(&b, "peet", sizeof b), memcpy(&d, "peet", sizeof d), memcpy(&c, "peet", sizeof c);
+        memcpy(&b, "Auth", sizeof b), memcpy(&d, "enti", sizeof d), memcpy(&c, "cAMD", sizeof c);
         break;
     case 1:
         a = SIGNATURE;
