@@ -29,13 +29,14 @@ static int from_memory;
 
 #define ZERO(r) "pxor %%xmm" #r ",%%xmm" #r ";"
 
-/* All vector registers are zero, one of them because that is what memory holds if `from_memory`: one block in either case. */
+/* All vector registers are zero, one of them because that is what memory holds if `from_memory`: one block in either case, for
+ * a statement with an instruction of the x87 is recorded as a whole. */
 static double zeros(void)
 {
     static const float zero[4] __attribute__((aligned(16)));
     register double x __asm__("xmm5");
     __asm__ volatile(ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(8) ZERO(9) ZERO(10) ZERO(11)
-            ZERO(12) ZERO(13) ZERO(14) ZERO(15) "cmpl $0,%1; je 1f; movaps %2,%%xmm9; 1:"
+            ZERO(12) ZERO(13) ZERO(14) ZERO(15) "fnop; cmpl $0,%1; je 1f; movaps %2,%%xmm9; 1:"
         : "=x"(x)
         : "m"(from_memory), "m"(zero)
         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
