@@ -274,15 +274,23 @@ static void emit_turns(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     const uint8_t *turn;
-    uint8_t *done;
+    uint8_t *late, *done;
     m->compiled->strips[w->index] = turn = here(e);
     if (peet__direct_watchers(m, w->index) != 0)
         m->compiled->counts[w->index] = PEET__ITERATIONS_COUNTED;
-    happen(m, w, 0, -1);
+    late = jump_ahead(e, happen(m, w, 0, -1));
     add_to_memory(e, RBX, RUN(rest), -1);
-    done = jump_ahead(e, IF_EQUAL);
-    jump_if(e, see_time(e), m->leave);
-    jump(e, turn);
+    jump_if(e, IF_NOT, turn);
+    CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
+    done = e->at;
+    aim(e, late);
+    add_to_memory(e, RBX, RUN(rest), -1);
+    jump_if(e, IF_NOT, m->leave);
+    memory(e, 0x03, R13, RBX,
+        RUN(bound)); /* add r13, [rbx + ...]: for what comes behind the loop, the bound is where it has come to */
+    CODE(e, "\x49\xff\xc5"); /* inc r13 */
+    store(e, R13, RBX, RUN(bound));
+    constant(e, R13, UINT64_MAX);
     aim(e, done);
 }
 
