@@ -123,6 +123,9 @@ static inline int peet__world_alone(void)
     return 1;
 }
 
+/** Whether memory of the program's can be read: what the kernel would refuse with EFAULT must not be a fault of ours. */
+int peet__world_readable(const void *at, size_t bytes);
+
 /** So many bytes may go in several parts: a signal between two of them would leave the call with the first ones alone,
  * also the samples' timer. */
 static inline void peet__world_in_parts(size_t bytes)

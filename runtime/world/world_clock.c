@@ -323,6 +323,8 @@ SIM(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *tim
     if (!SUBJECT)
         return REAL(clock_nanosleep)(clock, flags, time, rest);
     enum which which;
+    if (!peet__world_readable(time, sizeof *time))
+        return EFAULT;
     if (clock == CLOCK_THREAD_CPUTIME_ID || clock_kind(clock, &which, &ns) != 0 || time->tv_sec < 0 ||
         ns_from(time, &ns) != 0)
         return EINVAL;

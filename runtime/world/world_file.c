@@ -220,7 +220,7 @@ static ssize_t write_vector(int fd, const struct iovec *v, int count)
 
 SIM(ssize_t, writev, int fd, const struct iovec *v, int count)
 {
-    if (!SUBJECT)
+    if (!SUBJECT || (count > 0 && count <= IOV_MAX && !peet__world_readable(v, (size_t)count * sizeof *v)))
         return REAL(writev)(fd, v, count);
     peet__world_cancellation_point();
     return note_vector(SYS_writev, PEET_SYNTHETIC_WRITE, v, count, write_vector(fd, v, count));

@@ -198,9 +198,17 @@ SIM(ssize_t, recvfrom, int fd, void *bytes, size_t n, int flags, struct sockaddr
     return got;
 }
 
+/* The kernel refuses what it cannot read. */
+static int is_readable(const struct msghdr *m)
+{
+    return peet__world_readable(m, sizeof *m) &&
+        (m->msg_iovlen == 0 || m->msg_iovlen > IOV_MAX ||
+            peet__world_readable(m->msg_iov, m->msg_iovlen * sizeof *m->msg_iov));
+}
+
 SIM(ssize_t, recvmsg, int fd, struct msghdr *m, int flags)
 {
-    return SUBJECT ? receive(SYS_recvmsg, fd, m, flags) : REAL(recvmsg)(fd, m, flags);
+    return SUBJECT && is_readable(m) ? receive(SYS_recvmsg, fd, m, flags) : REAL(recvmsg)(fd, m, flags);
 }
 
 SIM(ssize_t, __recv_chk, int fd, void *bytes, size_t n, size_t room, int flags)
@@ -234,7 +242,7 @@ SIM(ssize_t, sendto, int fd, const void *bytes, size_t n, int flags, const struc
 
 SIM(ssize_t, sendmsg, int fd, const struct msghdr *m, int flags)
 {
-    return SUBJECT ? deliver(SYS_sendmsg, fd, m, flags) : REAL(sendmsg)(fd, m, flags);
+    return SUBJECT && is_readable(m) ? deliver(SYS_sendmsg, fd, m, flags) : REAL(sendmsg)(fd, m, flags);
 }
 
 static int noted_call(long number, int result)

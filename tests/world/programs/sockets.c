@@ -218,8 +218,29 @@ static void limits(void)
     close(pair[1]);
 }
 
+/* What cannot be read is an error, not a fault. */
+static void bad_addresses(void)
+{
+    int s[2];
+    void *const bad = (void *)16;
+    struct msghdr m = {.msg_iov = bad, .msg_iovlen = 1};
+    socketpair(AF_UNIX, SOCK_STREAM, 0, s);
+#define SAY(call) printf("%ld %d, ", (long)(call), errno == EFAULT), errno = 0
+    SAY(sendmsg(s[0], bad, 0));
+    SAY(recvmsg(s[1], bad, 0));
+    SAY(sendmsg(s[0], &m, 0));
+    SAY(recvmsg(s[1], &m, 0));
+    SAY(writev(s[0], bad, 2));
+    SAY(open(bad, O_RDONLY));
+    SAY(nanosleep(bad, NULL));
+    printf("%d\n", clock_nanosleep(CLOCK_MONOTONIC, 0, bad, NULL) == EFAULT);
+    close(s[0]);
+    close(s[1]);
+}
+
 int main(void)
 {
+    bad_addresses();
     local();
     server();
     messages();
