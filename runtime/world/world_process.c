@@ -276,7 +276,8 @@ void peet__world_random(void *bytes, size_t n)
 
 int peet__world_is_random(const char *path)
 {
-    return path && peet__world_readable(path, 1) && (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0);
+    return path && peet__world_readable(path, 1) &&
+        (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0);
 }
 
 /* As much as programs take for seeds and keys; a file, so that it can be read by whatever means. */
