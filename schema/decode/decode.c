@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for the longest record of the program, which grows when images are added. */
-static int make_room(struct peet_decode_state *s, struct peet_error *error)
+int peet__decode_make_room(struct peet_decode_state *s, struct peet_error *error)
 {
     uint32_t slots = s->program->slots_capacity;
     uint64_t *regs = realloc(s->regs, (PEET__SLOT + slots + 1) * sizeof *regs);
@@ -34,7 +33,7 @@ int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64
     if (!s)
         return PEET_ENOMEM;
     s->program = program;
-    if (make_room(s, NULL) != 0) {
+    if (peet__decode_make_room(s, NULL) != 0) {
         free(s);
         return PEET_ENOMEM;
     }
@@ -322,7 +321,7 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
         index = s->sync_segment;
     }
     const struct peet__block *c = &s->function->code[index];
-    if (s->slots < c->slot_words && make_room(s, error) != 0)
+    if (s->slots < c->slot_words && peet__decode_make_room(s, error) != 0)
         return PEET_ENOMEM;
     if (c->slot_words > (uint64_t)(end - at - 1))
         return peet_error_set(error, PEET_ESTREAM, "context %u: a record of %s is cut off", s->context,
@@ -470,7 +469,7 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
 {
     const uint64_t *const values_end = values + nvalues;
     const uint64_t *const stop = values + (nvalues - s->program->values_capacity); /* room for any block up to here */
-    if (s->slots < s->program->slots_capacity && make_room(s, NULL) != 0)
+    if (s->slots < s->program->slots_capacity && peet__decode_make_room(s, NULL) != 0)
         return 0; /* peet_decode_next() says so */
     const uint64_t *at = *cursor;
     unsigned n = 0;

@@ -441,8 +441,12 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
     const int ahead = run->runs_ahead != 0;
     int any = 0;
     run->final = 0;
-    if (s->slots < s->program->slots_capacity)
-        return 0;
+    if (s->slots <
+        s->program->slots_capacity) { /* it has grown meanwhile; what is done again after a rollback must be done */
+        if (peet__decode_make_room(s, NULL) != 0)
+            return 0;
+        run->regs = s->regs;
+    }
     s->cursor = cursor, s->end = end, s->sink = sink, s->arg = arg;
     if (s->program->direct) {
         s->program->direct->shown = shown;
@@ -467,6 +471,7 @@ int peet_decode_goes_on(struct peet_direct_run *run)
     struct peet_decode_state *const s = run->decoder;
     struct peet__direct *const direct = s->program->direct;
     int any = 0;
+    run->regs = s->regs; /* they may have moved */
     run->final = run->waits = 0;
     peet__direct_begins(direct, run);
     if (s->waiting) {

@@ -55,6 +55,9 @@ static inline int peet__decode_sure(const struct peet_decode_state *s)
     return s->tail >= 0 && s->function->code[s->last].sure;
 }
 
+/** peet__decode_make_room() - room for the longest record of the program, which grows when images are added; registers may
+ * move.  Returns: 0 or PEET_ENOMEM */
+int peet__decode_make_room(struct peet_decode_state *s, struct peet_error *error);
 /** peet__decode_block() - the next block, without machine code
  *  @want: its values are wanted
  *  @may_rescan: code that no schema knows may be looked for
