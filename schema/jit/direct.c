@@ -270,17 +270,17 @@ static int goes_round(const struct emitter *m, uint32_t index, const struct peet
     return m->f->code[index].moving && d->nlooks != 0;
 }
 
-static void emit_turns(struct emitter *m, struct requested *w)
+static void emit_each_iteration(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
-    const uint8_t *turn;
+    const uint8_t *again;
     uint8_t *late, *done;
-    m->compiled->strips[w->index] = turn = here(e);
+    m->compiled->strips[w->index] = again = here(e);
     if (peet__direct_watchers(m, w->index) != 0)
         m->compiled->counts[w->index] = PEET__ITERATIONS_COUNTED;
     late = jump_ahead(e, happen(m, w, 0, -1));
     add_to_memory(e, RBX, RUN(rest), -1);
-    jump_if(e, IF_NOT, turn);
+    jump_if(e, IF_NOT, again);
     CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
     done = e->at;
     aim(e, late);
@@ -298,14 +298,14 @@ static void emit_loop(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
-    const int turns = goes_round(m, index, &w->d);
-    if (turns || peet__direct_can_strip(m, w)) {
+    const int by_itself = goes_round(m, index, &w->d);
+    if (by_itself || peet__direct_can_strip(m, w)) {
         emit_iterations(m, &m->f->code[index]);
         store(e, RAX, RBX, RUN(rest));
         last_is(m, index);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
-        if (turns)
-            emit_turns(m, w);
+        if (by_itself)
+            emit_each_iteration(m, w);
         else
             peet__direct_emit_strips(m, w);
         return;
