@@ -102,6 +102,10 @@ static int clear(struct peet_cli_folder *folder, struct peet_error *error)
             return peet_error_set(error, PEET_EIO, "cannot make %s/" ASIDE ": %s", folder->path, strerror(errno));
         err = do_errands(folder, folder->earlier, PUT_ASIDE, error);
         folder->aside = 1;
+    } else if (!err && unlinkat(folder->lock, "unseen.json", 0) != 0 &&
+        errno != ENOENT) { /* of a run without results */
+        err = peet_error_set(error, PEET_EIO, "cannot remove %s/unseen.json of an earlier run: %s", folder->path,
+            strerror(errno));
     }
     return err;
 }

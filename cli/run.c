@@ -35,6 +35,12 @@ static char **subject_argv(const struct peet_config *config)
     return argv;
 }
 
+/* The host has refused the run, and said why; if there are results, the program itself has ended so. */
+static int looks_refused(const struct peet_cli_ending *ending)
+{
+    return WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) == PEET_CLI_USAGE && ending->reports;
+}
+
 /* What is to be said when there are no results.  Returns: the exit status */
 static int no_results(const struct peet_cli_ending *ending, const char *stats, const char *why)
 {
@@ -42,7 +48,7 @@ static int no_results(const struct peet_cli_ending *ending, const char *stats, c
     if (WIFSIGNALED(status))
         peet_cli_complain("the program was killed by signal %d (%s); there are no results: %s %s", WTERMSIG(status),
             strsignal(WTERMSIG(status)), stats, why);
-    else if (WEXITSTATUS(status) != PEET_CLI_USAGE || !ending->reports) /* else it was refused, and why has been said */
+    else if (!looks_refused(ending))
         peet_cli_complain("the run ended with status %d before its results were complete: %s %s", WEXITSTATUS(status),
             stats, why);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -154,13 +160,6 @@ static void begun(void *arg)
         peet_cli_complain("%s", error.message);
 }
 
-/* The host has refused the run, and said why, before it had any results. */
-static int was_refused(const struct peet_cli_folder *folder, const struct peet_cli_ending *ending)
-{
-    return WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) == PEET_CLI_USAGE && ending->reports &&
-        access(folder->stats, F_OK) != 0;
-}
-
 static int run_in_folder(const struct peet_cli_run_options *options, const char *program, int is_foreign,
     struct peet_cli_folder *folder, struct peet_error *error)
 {
@@ -198,7 +197,8 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
     }
     free(subject.argv);
     const int status = err ? peet_cli_fail(error) : show_results(options, folder, &ending);
-    if ((err || was_refused(folder, &ending)) && peet_cli_folder_refused(folder, error))
+    const int refused = err || (looks_refused(&ending) && access(folder->stats, F_OK) != 0);
+    if (refused && peet_cli_folder_refused(folder, error))
         peet_cli_complain("%s", error->message);
     return status;
 }

@@ -516,7 +516,7 @@ bool lift(Target &T, const Accesses &A, MachineInstr &MI)
 {
     std::string text, why;
     std::vector<Item> items;
-    std::vector<MachineInstr *> built; // by item; nullptr: a place or a branch
+    std::vector<MachineInstr *> built; // by item; nullptr: a place, a branch, or a prefix by itself
     bool lock = false, rep = false, good = true, straight = true;
     if (MI.getInlineAsmDialect() != InlineAsm::AD_ATT || !expand(T, MI, text) || A.asmIsSpecial(text) ||
         !parse(T, *MI.getMF(), text, items) || items.empty() || isDead(T, items))

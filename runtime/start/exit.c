@@ -54,8 +54,8 @@ void peet__exit_record(int status)
         peet__real_program_ends(status);
     if (!rt->simulated || !peet__is_subject())
         return;
-    while (rt->exit_ctx &&
-        rt->exit_ctx != rt->current) /* the end is under way, and another's: it comes while this one waits */
+    /* the end is under way, and another's: it comes while this one waits */
+    while (rt->exit_ctx && rt->exit_ctx != rt->current)
         pause();
     if (rt->exit_ctx)
         return;

@@ -365,7 +365,7 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
     if (want & PEET_DECODE_LOOPS && (c->strides || c->moving) && s->loop_left > 1) {
         /* All iterations in one event; registers go forward as far. */
         const int64_t *strides = c->strides;
-        events[0].values = want & PEET_DECODE_ADDRESSES ? values : NULL;
+        const uint64_t *const first = want & PEET_DECODE_ADDRESSES ? values : NULL;
         if (want & PEET_DECODE_ADDRESSES)
             for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                 *values++ = peet__short_value(form, regs);
@@ -374,7 +374,7 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
             peet__strides_of(c, regs, (int64_t *)values);
             values += c->nvalues;
         }
-        events[0] = (struct peet_block_event){block, events[0].values, s->context, s->loop_left, strides};
+        events[0] = (struct peet_block_event){block, first, s->context, s->loop_left, strides};
         peet__go_round(c, regs, s->loop_left);
         s->loop_left = 0;
         s->tail = c->tail;

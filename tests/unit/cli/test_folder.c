@@ -108,6 +108,10 @@ static void test_refused(void)
     CU_ASSERT_EQUAL(peet_cli_folder_begun(&folder, &error), 0);
     peet_cli_folder_close(&folder);
     CU_ASSERT_EQUAL(unlink("used/stats.json"), 0);
+    write_file("used/unseen.json"); /* of a run that was killed: it has no results to keep */
+    CU_ASSERT_EQUAL(open_folder("used"), 0);
+    CU_ASSERT(!exists("used/unseen.json"));
+    peet_cli_folder_close(&folder);
     CU_ASSERT_EQUAL(rmdir("used"), 0);
 }
 
