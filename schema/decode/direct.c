@@ -441,8 +441,8 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
     const int ahead = run->runs_ahead != 0;
     int any = 0;
     run->final = 0;
-    if (s->slots <
-        s->program->slots_capacity) { /* it has grown meanwhile; what is done again after a rollback must be done */
+    /* It has grown meanwhile; what is done again after a rollback must be done. */
+    if (s->slots < s->program->slots_capacity) {
         if (peet__decode_make_room(s, NULL) != 0)
             return 0;
         run->regs = s->regs;

@@ -286,9 +286,9 @@ static void emit_each_iteration(struct emitter *m, struct requested *w)
     aim(e, late);
     add_to_memory(e, RBX, RUN(rest), -1);
     jump_if(e, IF_NOT, m->leave);
-    memory(e, 0x03, R13, RBX,
-        RUN(bound)); /* add r13, [rbx + ...]: for what comes behind the loop, the bound is where it has come to */
-    CODE(e, "\x49\xff\xc5"); /* inc r13 */
+    /* for what comes behind the loop, the bound is where it has come to */
+    memory(e, 0x03, R13, RBX, RUN(bound)); /* add r13, [rbx + ...] */
+    CODE(e, "\x49\xff\xc5");               /* inc r13 */
     store(e, R13, RBX, RUN(bound));
     constant(e, R13, UINT64_MAX);
     aim(e, done);
