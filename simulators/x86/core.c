@@ -414,13 +414,24 @@ static inline int happens(struct x86_thread *t, const struct peet_block *block, 
     return values[block->refs[ref].value + 1] != 0;
 }
 
+/** Nobody waits for it. */
+static void prefetch(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now)
+{
+    struct wait nobody = {0};
+
+    if (t->replay && t->replay->recording)
+        x86_replay_prefetch(t, block, ref, address, size_bytes, now);
+    else
+        access(t, X86_PREFETCH, block, ref, address, size_bytes, now, &nobody);
+}
+
 /** Instructions with several references, ranges, or references that may not happen.  Returns: when it is done */
 static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const struct x86_op *op,
     const struct peet_block *block, const uint64_t *values, uint64_t issue, uint64_t data, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
     uint64_t done = issue, begin = issue + (op->flags & OP_REP ? x->config.string_start_cycles : 0);
-    struct wait nobody = {0};
 
     for (uint32_t i = op->first_ref; i < op->first_ref + op->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
@@ -430,7 +441,7 @@ static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const st
         if (ref->kind == PEET_REF_STORE || !happens(t, block, i, values))
             continue;
         if (ref->kind == PEET_REF_PREFETCH)
-            access(t, X86_PREFETCH, block, i, it.address, size, begin, &nobody);
+            prefetch(t, block, i, it.address, size, begin);
         else if (ref->flags & PEET_REF_RANGE)
             done = later(done, range(t, X86_LOAD, block, i, values, begin, w));
         else
@@ -456,6 +467,27 @@ static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const st
     return done;
 }
 
+uint64_t x86_core_locked(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t done = now, last = address + (size_bytes ? size_bytes - 1 : 0);
+
+    for (; x->memory && address <= last; address = (address | (x->line_bytes - 1)) + 1) {
+        struct x86_access a = {.address = address,
+            .size_bytes = (uint32_t)(less(last, address | (x->line_bytes - 1)) + 1 - address),
+            .core = t->cpu->number,
+            .hw = t->hw,
+            .kind = X86_MODIFY,
+            .locked = 1,
+            .ref = ref,
+            .block = block};
+
+        done = later(done, x86_core_access_line(t, &a, now, w));
+    }
+    return done;
+}
+
 /** Locked operations: everything before them is done and written, nothing after them begins.  Returns: when it is done
  */
 static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const struct x86_op *op,
@@ -465,23 +497,14 @@ static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const str
     uint64_t begin = later(w->issue, later(t->stores_written, t->loads_done)), done = begin;
 
     for (uint32_t i = op->first_ref; i < op->first_ref + op->nrefs; i++) {
-        struct peet_ref_iter it = peet_ref_begin(&block->refs[i], values);
-        uint64_t address = it.address, last = address + (block->refs[i].size_bytes ? block->refs[i].size_bytes - 1 : 0);
+        const struct peet_ref *ref = &block->refs[i];
 
-        if (!it.count)
+        if (!happens(t, block, i, values))
             continue;
-        for (; x->memory && address <= last; address = (address | (x->line_bytes - 1)) + 1) {
-            struct x86_access a = {.address = address,
-                .core = t->cpu->number,
-                .hw = t->hw,
-                .kind = X86_MODIFY,
-                .locked = 1,
-                .ref = i,
-                .block = block};
-
-            a.size_bytes = (uint32_t)(less(last, address | (x->line_bytes - 1)) + 1 - address);
-            done = later(done, x86_core_access_line(t, &a, begin, w));
-        }
+        done = later(done,
+            t->replay && t->replay->recording
+                ? x86_replay_locked(t, block, i, values[ref->value], ref->size_bytes, begin, w)
+                : x86_core_locked(t, block, i, values[ref->value], ref->size_bytes, begin, w));
     }
     if (done > begin && x->memory) /* locked_cycles are those of an operation that hits */
         done = done > begin + x->load_cycles ? done - x->load_cycles : begin;

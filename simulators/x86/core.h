@@ -141,7 +141,7 @@ struct x86_code {
     const struct peet_block *block; /* NULL: not met yet */
     struct x86_op *ops;
     uint32_t nops;
-    uint32_t replayable;            /* see core_replay.h: it has nothing but loads and stores */
+    uint32_t replayable;            /* see core_replay.h: no branch but its last instruction, not too many references */
     uint64_t first_line, last_line; /* of its code */
     struct x86_code_ref *refs;
     uint64_t branch_pc;               /* of its last instruction, if that is a branch */

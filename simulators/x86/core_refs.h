@@ -39,6 +39,10 @@ uint64_t x86_core_access_lines(struct x86_thread *t, struct x86_access *access, 
 uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint64_t bytes, uint64_t now, struct wait *w);
 
+/** x86_core_locked() - a reference of a locked operation that begins now, line by line.  Returns: when it is done */
+uint64_t x86_core_locked(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w);
+
 /** A reference to memory that begins now; @w NULL: a store's write.  Returns: when it is done */
 static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint32_t size_bytes, uint64_t now, struct wait *w)

@@ -342,6 +342,12 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
     case X86_LOAD:
         out->cycles = (int32_t)(load_now(t, block, ref->ref, *at, size_bytes, now, &w) - now);
         break;
+    case ANSWER_LOCKED:
+        out->cycles = (int32_t)(x86_core_locked(t, block, ref->ref, *at, size_bytes, now, &w) - now);
+        break;
+    case ANSWER_PREFETCH:
+        (void)access(t, X86_PREFETCH, block, ref->ref, *at, size_bytes, now, &w);
+        return;
     default:
         out->cycles = (int32_t)(x86_core_range(t, ref->kind == ANSWER_RANGE_LOAD ? X86_LOAD : X86_STORE, block,
                                     ref->ref, *at, at[1] * size_bytes, now, &w) -
@@ -394,6 +400,22 @@ uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, u
     w->hit = one->hit;
     tell(one, w);
     return now + (uint64_t)(int64_t)one->cycles;
+}
+
+uint64_t x86_replay_locked(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w)
+{
+    const struct x86_answer *one =
+        &t->replay->answers[next_answer(t, ANSWER_LOCKED, block, ref, &address, size_bytes, now, now)];
+
+    tell(one, w);
+    return now + (uint64_t)(int64_t)one->cycles;
+}
+
+void x86_replay_prefetch(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now)
+{
+    (void)next_answer(t, ANSWER_PREFETCH, block, ref, &address, size_bytes, now, now);
 }
 
 uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,

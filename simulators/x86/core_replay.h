@@ -31,8 +31,9 @@
 
 enum { X86_REFERENCE_ANSWERS = 256, X86_CHARGES = 256, X86_STATE_BYTES = 16384, X86_STATE_CYCLES = 1024 };
 
-/** Besides loads and stores (enum x86_access_kind), on the list of answers: ranges, and whether a reference happens. */
-enum { ANSWER_RANGE_LOAD = 16, ANSWER_RANGE_STORE, ANSWER_HAPPENS };
+/** Besides loads and stores (enum x86_access_kind), on the list of answers: ranges, locked operations, prefetches, for
+ * which nobody waits, and whether a reference happens. */
+enum { ANSWER_RANGE_LOAD = 16, ANSWER_RANGE_STORE, ANSWER_LOCKED, ANSWER_PREFETCH, ANSWER_HAPPENS };
 
 /** What a reference took, and what a load tells of it. */
 struct x86_answer {
@@ -140,6 +141,12 @@ uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, u
 /** x86_replay_store() - the same.  @out_same: x86_store_joins().  Returns: when the line is there */
 uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
     uint32_t size_bytes, uint64_t now, int *out_same);
+/** x86_replay_locked() - the same for a reference of a locked operation */
+uint64_t x86_replay_locked(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w);
+/** x86_replay_prefetch() - the same for a prefetch, which takes no time */
+void x86_replay_prefetch(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now);
 /** x86_replay_range(), x86_replay_happens() - the same for ranges, and references that may not happen */
 uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
     const uint64_t *values, uint64_t now, struct wait *w);

@@ -100,7 +100,8 @@ uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]
     if (t->fetch_parts) {
         head->decoded = decoded(t, now);
         head->starved = (uint32_t)t->starved;
-        head->fetch_at = t->cpu->x->config.fetch_past_taken == X86_OFF ? (uint16_t)t->fetch_at : 0;
+        if (t->cpu->x->config.fetch_past_taken == X86_OFF || t->cpu->x->config.override_cycles)
+            head->fetch_at = (uint16_t)t->fetch_at;
         head->ahead = t->ahead;
         head->entered = t->entered;
     }

@@ -640,14 +640,11 @@ static uint8_t issue_of(const struct x86_op *op)
                                     : ISSUE_AT_ONCE;
 }
 
-/** May the block be repeated from what it did before?  Not with locked operations, fences and prefetches. */
+/** May the block be repeated from what it did before? */
 static uint32_t replayable(const struct peet_block *block, const struct x86_op *ops)
 {
-    for (uint32_t i = 0; i < block->ninsns; i++)
-        if (ops[i].kind > OP_MEMORY || (ops[i].branch && i + 1 < block->ninsns))
-            return 0;
-    for (uint32_t i = 0; i < block->nrefs; i++)
-        if (block->refs[i].kind == PEET_REF_PREFETCH)
+    for (uint32_t i = 0; i + 1 < block->ninsns; i++)
+        if (ops[i].branch)
             return 0;
     return block->nrefs <= X86_REFERENCE_ANSWERS / 4;
 }
