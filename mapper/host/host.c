@@ -410,11 +410,13 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     uint32_t source = host.source ? peet_source_of_ctx(host.source, ctx) : UINT32_MAX;
     uint32_t number = source != UINT32_MAX ? peet_map_number(host.map, source) : 0;
     const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){0});
+    char demangled[400];
 
     if (pc) {
         peet_host_report("%s", why);
         if (name)
-            peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
+            peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc,
+                peet_demangle(name, demangled, sizeof demangled));
         peet_host_backtrace(host.program, ctx, frames);
     } else {
         peet_host_report("%s, at cycle %llu; the results up to then are in %s", why, (unsigned long long)at_cycle,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the subject calls an address of its data: from the symbol tables of the files that are loaded, read
- * when a report asks for it.
+ * What the subject calls an address of its data or code: from the symbol tables and the debug information of the files
+ * that are loaded, read when a report asks for it.
  */
 #include "host/report.h"
 
@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -110,6 +111,7 @@ static int look_in_file(const char *path, struct wanted *w, char *out_name, size
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
+    char demangled[400];
     void *file;
 
     if (fd < 0)
@@ -119,6 +121,8 @@ static int look_in_file(const char *path, struct wanted *w, char *out_name, size
     if (file == MAP_FAILED)
         return 0;
     look_through(file, (size_t)st.st_size, w);
+    if (w->name && w->type == STT_OBJECT)
+        w->name = peet_demangle(w->name, demangled, sizeof demangled);
     if (w->name && w->offset && w->type == STT_OBJECT)
         snprintf(out_name, name_bytes, "%s+%llu", w->name, (unsigned long long)w->offset);
     else if (w->name)
@@ -165,4 +169,40 @@ int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name
     dl_iterate_phdr(visit, &o);
     w.bias = o.bias;
     return o.found && o.path[0] && look_in_file(o.path, &w, NULL, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ frames */
+
+/** A file's debug information, which is NULL if it cannot be read.  NULL: no memory */
+static struct peet_debuginfo **info_of(const char *path)
+{
+    static struct opened {
+        struct opened *next;
+        struct peet_debuginfo *info;
+        char path[];
+    } *all;
+    struct opened *one = all;
+
+    while (one && strcmp(one->path, path) != 0)
+        one = one->next;
+    if (!one) {
+        if (!(one = malloc(sizeof *one + strlen(path) + 1)))
+            return NULL;
+        one->next = all;
+        strcpy(one->path, path);
+        if (peet_debuginfo_open(path, &one->info, NULL))
+            one->info = NULL;
+        all = one;
+    }
+    return &one->info;
+}
+
+size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room)
+{
+    struct object o = {.address = pc, .first = 1};
+    struct peet_debuginfo **info;
+
+    dl_iterate_phdr(visit, &o);
+    info = o.found && o.path[0] ? info_of(o.path) : NULL;
+    return info && *info ? peet_debuginfo_frames(*info, pc - o.bias, out, room) : 0;
 }

@@ -72,26 +72,87 @@ const char *peet_host_place(struct peet_program *program, uint64_t pc, const cha
     return info.dli_sname;
 }
 
-static void frame(struct peet_program *program, unsigned number, uint64_t pc, json_t *list)
-{
-    const char *file, *name;
-    unsigned line;
+/** Frames that have been shown. */
+struct frames {
+    struct peet_program *program;
+    unsigned n;
+    int ended; /* what is farther out is not the program's */
+    json_t *list;
+};
 
-    /* a return address stands behind its call, which may be the function's last instruction */
-    name = peet_host_place(program, number ? pc - 1 : pc, &file, &line);
+static void show(struct frames *f, uint64_t pc, const char *name, const char *file, unsigned line, int inlined)
+{
+    char demangled[400];
+    const char *const spoken = *name ? peet_demangle(name, demangled, sizeof demangled) : "?";
+
     if (line)
-        peet_host_report("    #%u 0x%llx in %s (%s:%u)", number, (unsigned long long)pc, name ? name : "?", file, line);
+        peet_host_report("    #%u 0x%llx in %s (%s:%u)%s", f->n, (unsigned long long)pc, spoken, file, line,
+            inlined ? ", inlined" : "");
     else
-        peet_host_report("    #%u 0x%llx in %s%s%s%s", number, (unsigned long long)pc, name ? name : "?",
-            *file ? " (" : "", file, *file ? ")" : "");
-    if (list)
-        json_array_append_new(list,
-            json_pack("{s:o,s:o,s:o,s:i}", "pc", peet_stats_u64(pc), "function", peet_stats_text(name ? name : ""),
-                "file", peet_stats_text(file), "line", (int)line));
+        peet_host_report("    #%u 0x%llx in %s%s%s%s", f->n, (unsigned long long)pc, spoken, *file ? " (" : "", file,
+            *file ? ")" : "");
+    f->n++;
+    if (f->list)
+        json_array_append_new(f->list,
+            json_pack("{s:o,s:o,s:o,s:i,s:b}", "pc", peet_stats_u64(pc), "function", peet_stats_text(name), "file",
+                peet_stats_text(file), "line", (int)line, "inlined", inlined));
+}
+
+/** Is the address one of peet's own code?  @out_name: the function of the C library that it stands in for, or NULL */
+static int is_runtime(uint64_t pc, const char **out_name)
+{
+    Dl_info info, own;
+
+    *out_name = NULL;
+    if (!dladdr((void *)(uintptr_t)pc, &info) || !dladdr((void *)(uintptr_t)peet_rt_setting, &own) ||
+        info.dli_fbase != own.dli_fbase)
+        return 0;
+    if (info.dli_sname && strncmp(info.dli_sname, "peet_", 5) != 0)
+        *out_name = info.dli_sname + strspn(info.dli_sname, "_");
+    return 1;
+}
+
+/** The same path as the compiler was given it, if it is one of the function's file. */
+static const char *as_given(const char *path, const struct peet_function *function)
+{
+    const size_t all = strlen(path), given = function && function->file ? strlen(function->file) : 0;
+
+    return given && given < all && path[all - given - 1] == '/' && !strcmp(path + all - given, function->file)
+        ? function->file
+        : path;
+}
+
+/** @at: an address of the frame's instruction, @pc or before it */
+static void frame(struct frames *f, uint64_t pc, uint64_t at)
+{
+    enum { INLINED = 24 };
+    const struct peet_function *const function = f->program ? peet_program_function_of_pc(f->program, at) : NULL;
+    struct peet_frame inner[INLINED];
+    const char *file, *name;
+    char found[400];
+    unsigned line;
+    size_t n;
+
+    if (!function && is_runtime(at, &name)) {
+        if (name)
+            show(f, pc, name, "", 0, 0);
+        return;
+    }
+    name = peet_host_place(f->program, at, &file, &line);
+    n = peet_host_frames(at, inner, INLINED);
+    for (size_t i = 0; i + 1 < n; i++)
+        show(f, pc, inner[i].function, as_given(inner[i].file, function), inner[i].line, 1);
+    if (n && (function || !name))
+        name = function ? name : inner[n - 1].function;
+    if (!name && peet_host_function_of(at, found, sizeof found))
+        name = found;
+    show(f, pc, name ? name : "", n ? as_given(inner[n - 1].file, function) : file, n ? inner[n - 1].line : line, 0);
+    f->ended = name && !strcmp(name, "main");
 }
 
 void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list)
 {
+    struct frames f = {.program = program, .list = list};
     uint64_t regs[PEET__SAVED_REGISTERS], previous = 0;
     unw_context_t uc;
     unw_cursor_t cursor;
@@ -105,17 +166,17 @@ void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ct
         return;
     peet__uc_set_saved(&uc, regs);
     if (unw_init_local(&cursor, &uc)) {
-        frame(program, 0, regs[0], list);
+        frame(&f, regs[0], regs[0]);
         return;
     }
-    for (unsigned i = 0; i < FRAMES; i++) {
+    for (unsigned i = 0; i < FRAMES && !f.ended; i++) {
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) || !pc)
             break;
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
         if (i && sp <= previous)
             break;
         previous = sp;
-        frame(program, i, pc, list);
+        frame(&f, pc, i ? pc - 1 : pc); /* a return address stands behind its call, which may be the last instruction */
         if (unw_step(&cursor) <= 0)
             break;
     }

@@ -6,6 +6,7 @@
 #ifndef PEET_HOST_REPORT_H
 #define PEET_HOST_REPORT_H
 
+#include "debuginfo/data.h"
 #include "decode/decode.h"
 #include "runtime.h"
 #include <jansson.h>
@@ -19,13 +20,18 @@ void peet_host_progress(uint64_t done, uint64_t all);
 extern volatile uint64_t *peet_host_progress_page;
 
 /**
- * peet_host_backtrace() - report where a suspended context stands, innermost frame first
+ * peet_host_backtrace() - report where a suspended context stands, innermost frame first, as far as main()
+ * Functions that are inlined have frames of their own.  What the context does in peet's runtime is not shown, but for the
+ * function of the C library that the runtime stands in for.
  * @list: a json array that gets the same frames as objects; may be NULL
  */
 void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list);
 
 /** peet_host_place() - the function that holds a code address; NULL if unknown */
 const char *peet_host_place(struct peet_program *program, uint64_t pc, const char **out_file, unsigned *out_line);
+
+/** peet_host_frames() - peet_debuginfo_frames() of an address of code in this process; what is returned lives on */
+size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room);
 
 /** What the subject calls an address of its data: "table+8".  Returns: 1, or 0 if it has no name */
 int peet_host_name_of(uint64_t address, char *out_name, size_t bytes);

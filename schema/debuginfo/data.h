@@ -92,6 +92,19 @@ typedef int peet_site_skip(void *arg, const char *function);
 void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg,
     struct peet_site *out_site);
 
+/** A function of the source that an instruction belongs to. */
+struct peet_frame {
+    const char *function, *file; /* "" if unknown */
+    uint32_t line;               /* of the instruction; of the call where another one is inlined; 0: unknown */
+};
+
+/**
+ * peet_debuginfo_frames() - the function that holds an instruction, and before it those that are inlined there, innermost first
+ * @pc: an address of the instruction, in the file
+ * Returns: how many frames are in @out, @room at most; 0: debug information says nothing of the place
+ */
+size_t peet_debuginfo_frames(struct peet_debuginfo *info, uint64_t pc, struct peet_frame *out, size_t room);
+
 /** peet_debuginfo_type() - a type by its name: "node", "struct node", "double", "unsigned *"; NULL: there is none */
 const struct peet_type *peet_debuginfo_type(struct peet_debuginfo *info, const char *name);
 

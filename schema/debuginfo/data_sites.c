@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The place in the source of a call that allocates: function and line from the line table and the inlined calls at
- * that place, and who receives the pointer.
+ * The place in the source of an instruction, as a backtrace has it, and of a call that allocates: function and line from
+ * the line table and the inlined calls at that place, and who receives the pointer.
  *
  * Inlined calls are walked from the innermost outwards, past what comes from the system's headers (the allocators of
  * C++ containers), to the first place in a file of the program's own.  Who receives the pointer, debug information does
@@ -300,6 +300,46 @@ static int scopes_of(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *out, int depth)
         }
     } while (!dwarf_siblingof(&child, &child));
     return 0;
+}
+
+/** An instruction that stands for no line, or for several, as the compiler says: the last line before it in the function. */
+static void line_before(const struct peet__unit *unit, Dwarf_Die *function, uint64_t pc, struct here *inout_here)
+{
+    enum { NEAR_BYTES = 256 };
+    struct here here = *inout_here;
+
+    for (uint64_t at = pc; !here.line && at > 0 && pc - at < NEAR_BYTES && dwarf_haspc(function, at) == 1; at--)
+        if (!line_of(unit, at, &here))
+            return;
+    if (here.line)
+        *inout_here = here;
+}
+
+size_t peet_debuginfo_frames(struct peet_debuginfo *info, uint64_t pc, struct peet_frame *out, size_t room)
+{
+    const struct peet__unit *unit = peet__unit_of_pc(info, pc);
+    struct here here = {"", "", 0, 0};
+    Dwarf_Die scopes[PEET__DEPTH_MAX + 2], die;
+    size_t frames = 0;
+    int n;
+
+    if (!unit || !line_of(unit, pc, &here))
+        return 0;
+    die = unit->die;
+    n = scopes_of(&die, pc, scopes, 0);
+    for (int i = 0; i < n && frames < room; i++) {
+        const int tag = dwarf_tag(&scopes[i]);
+
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+            continue;
+        if (!frames)
+            line_before(unit, &scopes[i], pc, &here);
+        out[frames++] = (struct peet_frame){
+            function_name(info, &scopes[i]), peet__arena_string(info, here.file), (uint32_t)here.line};
+        if (tag == DW_TAG_subprogram || !called_from(&scopes[i], &here))
+            break;
+    }
+    return frames;
 }
 
 void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg,

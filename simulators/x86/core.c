@@ -488,8 +488,7 @@ uint64_t x86_core_locked(struct x86_thread *t, const struct peet_block *block, u
     return done;
 }
 
-/** Locked operations: everything before them is done and written, nothing after them begins.  Returns: when it is done
- */
+/** Locked operations: all before them is done and written, nothing after them begins.  Returns: when it is done */
 static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const struct x86_op *op,
     const struct peet_block *block, const uint64_t *values, struct wait *w)
 {

@@ -31,6 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static int fd = -1;
     struct peet_debuginfo *info;
     const struct peet_variable *variables;
+    enum { FRAMES = 3 };
+    struct peet_frame frames[FRAMES];
     struct peet_site site;
     char path[64];
     size_t n;
@@ -44,14 +46,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     variables = peet_debuginfo_variables(info, &n);
     for (size_t i = 0; i < n; i++) {
-        if (!variables[i].bytes || (i && !((variables[i].flags ^ variables[i - 1].flags) & PEET_VARIABLE_TLS) &&
-                                       variables[i].address < variables[i - 1].address + variables[i - 1].bytes))
+        if (!variables[i].bytes ||
+            (i && !((variables[i].flags ^ variables[i - 1].flags) & PEET_VARIABLE_TLS) &&
+                variables[i].address < variables[i - 1].address + variables[i - 1].bytes))
             abort(); /* they have a size and do not overlap */
         look(variables[i].type, 0);
     }
     peet_debuginfo_sections(info, &n);
     for (uint64_t pc = 0x1000; pc < 0x1400; pc += 13)
         peet_debuginfo_site(info, pc, NULL, NULL, &site);
+    for (uint64_t pc = 0x1000; pc < 0x1400; pc += 13)
+        if (peet_debuginfo_frames(info, pc, frames, FRAMES) > FRAMES)
+            abort();
     look(peet_debuginfo_type(info, "struct node"), 0);
     peet_debuginfo_free(info);
     return 0;

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Backtraces have the lines of calls, and inlined functions; llvm-symbolizer says the same of the same addresses.
+. "$(dirname "$0")/lib.sh"
+command -v llvm-symbolizer-22 >/dev/null || skip "llvm-symbolizer-22 is not installed"
+cat >crash.cc <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+namespace shapes {
+struct table {
+    int *cells;
+    inline void put(long i, int value)
+    {
+        cells[i] = value;
+    }
+    __attribute__((noinline)) void fill(long n)
+    {
+        for (long i = 0; i < n; i++)
+            put(i, (int)i);
+    }
+};
+}
+static inline int compare_with(const int *a, const int *b)
+{
+    return *a < *b ? -1 : *a > *b;
+}
+static int compare(const void *a, const void *b)
+{
+    if (*(const int *)a == 7)
+        abort();
+    return compare_with((const int *)a, (const int *)b);
+}
+static void *work(void *argument)
+{
+    shapes::table t = {(int *)argument};
+    t.fill(3);
+    return NULL;
+}
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static inline void twice(void)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
+}
+int main(int argc, char **argv)
+{
+    int numbers[] = {5, 2, 7, 1};
+    pthread_t thread;
+    if (!strcmp(argv[1], "sort"))
+        qsort(numbers, 4, sizeof *numbers, compare);
+    if (!strcmp(argv[1], "wait"))
+        twice();
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+    return argc;
+}
+END
+must "$peetcc++" -O2 -g -no-pie -pthread -o crash crash.cc
+
+# The program's own frames: function, file, line.  Of a function that is not inlined, stats.json has the symbol.
+frames() {
+    must jq -r "$1"' | .backtrace[] | select(.file | endswith("crash.cc")) | "\(.function) \(.file):\(.line)"' out/stats.json
+}
+check() { # MODE STATUS QUERY
+    status=0
+    "$peet" run -q -n 2 -d out -- ./crash "$1" 2>err || status=$?
+    equal "status of $1" $status "$2"
+    frames "$3" >got
+    must jq -r "$3"' | .backtrace | to_entries[] | select(.value.file | endswith("crash.cc")) | select(.value.inlined | not) | [.key, .value.pc] | @tsv' out/stats.json >places
+    while read -r number pc; do # a return address stands behind its call
+        llvm-symbolizer-22 --obj=crash --output-style=GNU "$(printf '%#x' $((number == 0 || ($4 && number == 1) ? pc : pc - 1)))"
+    done <places | grep . | paste -d ' ' - - | sed 's/ (discriminator [0-9]*)//; s/ [^ ]*\// /' >wanted
+    sed 's/ [^ ]*\// /; s/^_ZN6shapes5table4fillEl /shapes::table::fill(long) /; s/^_ZL4workPv /work(void*) /; s/^_ZL7comparePKvS0_ /compare(void const*, void const*) /' got >shown
+    sed 's/put(long, int)/put/; s/twice()/twice/' wanted >said
+    [ "$(wc -l <shown)" -ge 2 ] || fail "$1: no frames: $(cat err)"
+    same said shown "frames of $1"
+}
+check thread 139 .end 1 # the fault is in an inlined function, which has frame 0
+grep -q '#0 .* in shapes::table::put (crash.cc:9), inlined$' err || fail "not shown as inlined: $(cat err)"
+grep -q '#1 .* in shapes::table::fill(long) (crash.cc:14)$' err || fail "no line: $(cat err)"
+check sort 134 .end 0
+grep -q ' in main (crash.cc:4[0-9])$' err || fail "main's line: $(cat err)"
+check wait 3 '.end.blocked[0]' 0
+grep -q '#0 .* in pthread_mutex_lock$' err || fail "what main() waits in: $(cat err)"
+grep -q ' in twice (crash.cc:38), inlined$' err || fail "where it waits: $(cat err)"
+! grep -q 'libpeet-rt\|__libc_start' err || fail "frames that are not the program's: $(cat err)"
+
+# without debug information the functions are named all the same
+must "$peetcc++" -O2 -pthread -o crash crash.cc
+status=0
+"$peet" run -q -d out -- ./crash thread 2>err || status=$?
+equal "status" $status 139
+grep -q ' in shapes::table::fill(long)' err || fail "without -g: $(cat err)"
