@@ -41,7 +41,7 @@ static json_t *circle(const struct peet_host_run *run)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%u, ", numbers[i]);
         json_array_append_new(list, json_integer(numbers[i]));
     }
-    if (n)
+    if (n > 1)
         peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text,
             n > CIRCLE_SHOWN ? "... " : "");
     return list;
