@@ -142,8 +142,8 @@ static void frame(struct frames *f, uint64_t pc, uint64_t at)
     n = peet_host_frames(at, inner, INLINED);
     for (size_t i = 0; i + 1 < n; i++)
         show(f, pc, inner[i].function, as_given(inner[i].file, function), inner[i].line, 1);
-    if (n && (function || !name))
-        name = function ? name : inner[n - 1].function;
+    if (n && !name && *inner[n - 1].function)
+        name = inner[n - 1].function;
     if (!name && peet_host_function_of(at, found, sizeof found))
         name = found;
     show(f, pc, name ? name : "", n ? as_given(inner[n - 1].file, function) : file, n ? inner[n - 1].line : line, 0);

@@ -337,8 +337,10 @@ size_t peet_debuginfo_frames(struct peet_debuginfo *info, uint64_t pc, struct pe
         out[frames++] = (struct peet_frame){
             function_name(info, &scopes[i]), peet__arena_string(info, here.file), (uint32_t)here.line};
         if (tag == DW_TAG_subprogram || !called_from(&scopes[i], &here))
-            break;
+            return frames;
     }
+    if (!frames && here.line && room) /* nothing but a line table */
+        out[frames++] = (struct peet_frame){"", peet__arena_string(info, here.file), (uint32_t)here.line};
     return frames;
 }
 

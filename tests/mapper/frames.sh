@@ -86,6 +86,13 @@ grep -q '#0 .* in pthread_mutex_lock$' err || fail "what main() waits in: $(cat 
 grep -q ' in twice (crash.cc:38), inlined$' err || fail "where it waits: $(cat err)"
 ! grep -q 'libpeet-rt\|__libc_start' err || fail "frames that are not the program's: $(cat err)"
 
+# a line table alone
+must "$peetcc++" -O2 -gline-tables-only -pthread -o crash crash.cc
+status=0
+"$peet" run -q -d out -- ./crash thread 2>err || status=$?
+equal "status" $status 139
+grep -q ' in work(void\*) (crash.cc:31)$' err || fail "with -gline-tables-only: $(cat err)"
+
 # without debug information the functions are named all the same
 must "$peetcc++" -O2 -pthread -o crash crash.cc
 status=0
