@@ -503,8 +503,8 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
         if (c->looked && ref->kind != PEET_REF_STORE)
             note_read(map, hw, it.address, bytes);
         if (c->made && c->nmade < PEET_MADE_MOST)
-            c->made[c->nmade++] =
-                (struct peet_made){it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw};
+            c->made[c->nmade++] = (struct peet_made){
+                it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw, block->function};
         if (modelled && !c->world->shared(c->world->arg, it.address)) {
             note_framed(c, hw, writes && ref->flags & PEET_REF_STACK);
             one_for_all(c, it.address, bytes, writes);

@@ -77,8 +77,9 @@ struct peet_made {
     uint8_t kind, locked; /* kind: enum peet_ref_kind */
     uint32_t line;
     uint32_t hw;
+    const struct peet_function *function;
 };
-enum { PEET_MADE_MOST = 16 };
+enum { PEET_MADE_MOST = 64 };
 
 /** What a processor has read, since explore.c emptied the list. */
 enum { PEET_LOOKED_MOST = 64 };

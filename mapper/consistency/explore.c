@@ -659,12 +659,15 @@ void peet__explore_engine(struct peet_map *map)
         e.acting = options[choice].hw;
         e.moving = (int)options[choice].is_move;
         chosen = options[choice];
-        step = (struct peet_step){&chosen, peet_map_context_on(map, e.acting), NULL, NULL, 0};
+        step = (struct peet_step){.option = &chosen, .context = peet_map_context_on(map, e.acting)};
         if (!options[choice].is_move) {
             stood = e.stands[e.acting].event;
             memcpy(stood_args, e.stands[e.acting].args, sizeof stood_args);
             stood.args = stood_args;
             step.event = &stood;
+            step.source = map->cores[e.acting].context->source;
+            if (chooser->stands)
+                chooser->stands(chooser->arg, &step);
         }
         map->consistency->nmade = 0;
         look = options[choice].is_move ? NULL : e.stands[options[choice].hw].look;

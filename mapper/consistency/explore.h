@@ -47,6 +47,7 @@ enum { PEET_CHOICE_ABANDON = -1 };
 struct peet_step {
     const struct peet_option *option;
     int64_t context;                         /* -1: the processor of a move has none any more */
+    uint32_t source;                         /* the context's number as the source has it; of a move: nobody's */
     const struct peet_abstract_event *event; /* before which the context stood; NULL: a move */
     const struct peet_made *made;
     uint32_t nmade;
@@ -59,6 +60,8 @@ struct peet_map_chooser {
     void (*done)(void *arg, const struct peet_footprint *footprint);
     uint64_t steps_most;
     void *arg;
+    /** stands() - the step is about to be made, by a context that is still where it stood; NULL: nobody wants it */
+    void (*stands)(void *arg, const struct peet_step *step);
     /** explain() - the step in words' terms; NULL: nobody wants it.  Views are as the step has left them */
     void (*explain)(void *arg, const struct peet_step *step);
 };

@@ -214,7 +214,7 @@ struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, u
 
     if (!s)
         return NULL;
-    s->chooser = (struct peet_map_chooser){choose, done, steps_most, s, NULL};
+    s->chooser = (struct peet_map_chooser){.choose = choose, .done = done, .steps_most = steps_most, .arg = s};
     s->kind = kind;
     s->seed = seed;
     s->sleep = calloc(PEET_OPTIONS_MOST, sizeof *s->sleep);

@@ -34,7 +34,7 @@ int peet_host_execution(void);
  * Returns: as peet_map_run()
  */
 int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program,
-    json_t **out_found, int *out_execution, struct peet_error *error);
+    const struct peet_source *source, json_t **out_found, int *out_execution, struct peet_error *error);
 
 /** peet_host_explore_unseen() - as peet_host_unseen_shares(); what is called is remembered for the results */
 int peet_host_explore_unseen(const struct peet_block *caller, int called);

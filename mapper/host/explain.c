@@ -21,7 +21,9 @@ struct object {
 static struct {
     struct peet_map *map;
     struct peet_program *program;
+    const struct peet_source *source;
     struct peet_datamap *data;
+    struct peet_frame standing; /* where the context stands whose step is being made; no function: nobody knows */
     json_t *list;
     int fd;
     uint64_t steps;
@@ -29,10 +31,12 @@ static struct {
     size_t nobjects;
 } here = {.fd = -1};
 
-void peet_explain_begin(struct peet_map *map, struct peet_program *program, struct peet_datamap *data, int fd)
+void peet_explain_begin(struct peet_map *map, struct peet_program *program, const struct peet_source *source,
+    struct peet_datamap *data, int fd)
 {
     here.map = map;
     here.program = program;
+    here.source = source;
     here.data = data;
     here.fd = fd;
     if (fd < 0)
@@ -185,18 +189,21 @@ static int value_of(int processor, uint64_t address, uint64_t bytes, int64_t *ou
     return 1;
 }
 
-static void add_place(json_t *one, const struct peet_step *step, uint32_t line)
+static void add_place(json_t *one, const char *function, const char *file, uint32_t line)
 {
-    const uint64_t pc =
-        step->event && step->event->type == PEET_ABSTRACT_ATOMIC && step->event->nargs ? step->event->args[0] : 0;
-    const struct peet_function *f = pc ? peet_program_function_of_pc(here.program, pc) : NULL;
-
-    if (!f)
-        return;
-    json_object_set_new(one, "function", peet_stats_text(f->name));
-    json_object_set_new(one, "file", peet_stats_text(f->file));
+    json_object_set_new(one, "function", peet_stats_text(function));
+    json_object_set_new(one, "file", peet_stats_text(file));
     if (line)
         json_object_set_new(one, "line", json_integer(line));
+}
+
+void peet_explain_stands(void *arg, const struct peet_step *step)
+{
+    const struct peet_ctx *ctx = peet_source_ctx(here.source, step->source);
+
+    (void)arg;
+    if (!ctx || !peet_host_stands(here.program, ctx, &here.standing))
+        here.standing = (struct peet_frame){0};
 }
 
 static json_t *begin(int64_t context, unsigned processor, const char *what)
@@ -209,12 +216,15 @@ static json_t *begin(int64_t context, unsigned processor, const char *what)
     return one;
 }
 
+/** @bytes 0: a synchronisation object */
 static void add_variable(json_t *one, uint64_t address, uint64_t bytes)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], *inner;
     uint64_t begin;
 
     name_of(address, name, sizeof name, &begin);
+    if (!bytes && (inner = strstr(name, ".__")) != NULL) /* what the C library has in it */
+        *inner = 0;
     json_object_set_new(one, "variable", peet_stats_text(name));
     json_object_set_new(one, "address", peet_stats_u64(address));
     json_object_set_new(one, "bytes", peet_stats_u64(bytes));
@@ -311,6 +321,18 @@ static int written_over(const struct peet_step *step, const struct peet_made *ma
     return 0;
 }
 
+/** Is it what a library does with its own data, or on a stack?  That explains nothing. */
+static int is_inner(const struct peet_made *made)
+{
+    int freed;
+    const struct object *o;
+
+    if (made->function && *made->function->file)
+        return 0;
+    o = find(made->address, &freed);
+    return !o || !*o->data->file;
+}
+
 static void explain_reference(const struct peet_step *step, const struct peet_made *made)
 {
     const char *what = made->kind == PEET_REF_LOAD ? "load"
@@ -321,8 +343,8 @@ static void explain_reference(const struct peet_step *step, const struct peet_ma
     json_t *one = begin(own ? step->context : peet_map_context_on(here.map, made->hw), made->hw, what);
     int64_t value;
 
-    if (own)
-        add_place(one, step, made->line);
+    if (own && made->function && *made->function->file)
+        add_place(one, made->function->name, made->function->file, made->line);
     add_variable(one, made->address, made->bytes);
     /* what lies on a stack is soon something else, unless others could have gone on at once */
     if (!written_over(step, made) && (step->nmade == 1 || !is_stack(made->address)) &&
@@ -364,18 +386,20 @@ static void explain_event(const struct peet_step *step)
     const int object = event->type >= PEET_ABSTRACT_MUTEX_LOCK && event->type <= PEET_ABSTRACT_WAIT && event->nargs;
     json_t *one;
 
-    if (event->type != PEET_ABSTRACT_ATOMIC || !step->nmade) {
+    if (event->type != PEET_ABSTRACT_ATOMIC || !step->nmade) { /* else its references say what it does */
         one = begin(step->context, step->option->hw,
             event->type == PEET_ABSTRACT_ATOMIC     ? "fence or pause"
                 : event->type < PEET_ABSTRACT_TYPES ? texts[event->type]
                                                     : "?");
-        add_place(one, step, 0);
+        if (here.standing.function)
+            add_place(one, here.standing.function, here.standing.file, here.standing.line);
         if (object)
             add_variable(one, event->args[0], 0);
         put(one);
     }
     for (uint32_t i = 0; i < step->nmade; i++)
-        explain_reference(step, &step->made[i]);
+        if (!is_inner(&step->made[i]))
+            explain_reference(step, &step->made[i]);
 }
 
 void peet_explain_step(void *arg, const struct peet_step *step)

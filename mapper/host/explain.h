@@ -10,6 +10,7 @@
 #include "consistency/explore.h"
 #include "data/datamap.h"
 #include "decode/decode.h"
+#include "host/source.h"
 
 #include <jansson.h>
 
@@ -18,8 +19,10 @@
  * @data: what memory belongs to; NULL: symbol tables have to do
  * @fd: each step goes there as a line of JSON, that another process may read, instead of into the list; -1: none
  */
-void peet_explain_begin(struct peet_map *map, struct peet_program *program, struct peet_datamap *data, int fd);
-/** peet_explain_step() - as the chooser's explain() */
+void peet_explain_begin(struct peet_map *map, struct peet_program *program, const struct peet_source *source,
+    struct peet_datamap *data, int fd);
+/** peet_explain_stands(), peet_explain_step() - as the chooser's stands() and explain() */
+void peet_explain_stands(void *arg, const struct peet_step *step);
 void peet_explain_step(void *arg, const struct peet_step *step);
 /** peet_explain_json() - the list so far, a reference for the caller; NULL: there is none */
 json_t *peet_explain_json(void);

@@ -48,6 +48,7 @@ static struct {
     const struct peet_config *config;
     struct peet_map *map;
     struct peet_program *program;
+    const struct peet_source *source;
     struct peet_search *search;
     struct peet_map_chooser first; /* forks at the first choice */
     struct ending *ending;
@@ -495,7 +496,8 @@ static int replay(struct peet_error *error)
         return err;
     here.first = *peet_search_chooser(here.search);
     if (here.config->explain) {
-        peet_explain_begin(here.map, here.program, peet_host_data(), -1);
+        peet_explain_begin(here.map, here.program, here.source, peet_host_data(), -1);
+        here.first.stands = peet_explain_stands;
         here.first.explain = peet_explain_step;
     }
     peet_map_set_chooser(here.map, &here.first);
@@ -526,12 +528,12 @@ static int prepare_comparison(struct peet_error *error)
             err = peet_search_set_token(here.search, here.choices[i], error);
     }
     if (!err)
-        peet_explain_begin(here.map, here.program, peet_host_data(), here.steps);
+        peet_explain_begin(here.map, here.program, here.source, peet_host_data(), here.steps);
     return err;
 }
 
 int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program,
-    json_t **out_found, int *out_execution, struct peet_error *error)
+    const struct peet_source *source, json_t **out_found, int *out_execution, struct peet_error *error)
 {
     const char *setting = peet_rt_setting("PEET_REPORT_FD");
     int err;
@@ -541,6 +543,7 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
     here.config = config;
     here.map = map;
     here.program = program;
+    here.source = source;
     here.report_fd = setting ? atoi(setting) : STDERR_FILENO;
     here.search = peet_search_new(config->replay_token ? PEET_SEARCH_TOKEN
             : config->explore == PEET_EXPLORE_ALL      ? PEET_SEARCH_ALL
@@ -555,8 +558,12 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
         err = prepare(error);
     if (err)
         return err;
-    here.first = (struct peet_map_chooser){
-        first_choice, step_done, config->explore_steps, NULL, here.comparing ? peet_explain_step : NULL};
+    here.first =
+        (struct peet_map_chooser){.choose = first_choice, .done = step_done, .steps_most = config->explore_steps};
+    if (here.comparing) {
+        here.first.stands = peet_explain_stands;
+        here.first.explain = peet_explain_step;
+    }
     peet_map_set_chooser(map, &here.first);
     peet_rt_keep_interrupts(1);
     err = peet_map_run(map, error);

@@ -503,7 +503,7 @@ static void run_call(void *arg)
     struct running *r = arg;
 
     r->err = peet_host_explores(&host.config)
-        ? peet_host_explore(&host.config, host.map, host.program, &host.found, &r->execution, r->error)
+        ? peet_host_explore(&host.config, host.map, host.program, host.source, &host.found, &r->execution, r->error)
         : peet_map_run(host.map, r->error);
 }
 

@@ -76,7 +76,6 @@ const char *peet_host_place(struct peet_program *program, uint64_t pc, const cha
 struct frames {
     struct peet_program *program;
     unsigned n;
-    int ended; /* what is farther out is not the program's */
     json_t *list;
 };
 
@@ -122,10 +121,11 @@ static const char *as_given(const char *path, const struct peet_function *functi
         : path;
 }
 
-/** @at: an address of the frame's instruction, @pc or before it */
-static void frame(struct frames *f, uint64_t pc, uint64_t at)
+/** A visit_frame.  Returns: 1 where what is farther out is not the program's */
+static int frame(void *arg, uint64_t pc, uint64_t at)
 {
     enum { INLINED = 24 };
+    struct frames *const f = arg;
     const struct peet_function *const function = f->program ? peet_program_function_of_pc(f->program, at) : NULL;
     struct peet_frame inner[INLINED];
     const char *file, *name;
@@ -136,7 +136,7 @@ static void frame(struct frames *f, uint64_t pc, uint64_t at)
     if (!function && is_runtime(at, &name)) {
         if (name)
             show(f, pc, name, "", 0, 0);
-        return;
+        return 0;
     }
     name = peet_host_place(f->program, at, &file, &line);
     n = peet_host_frames(at, inner, INLINED);
@@ -147,12 +147,15 @@ static void frame(struct frames *f, uint64_t pc, uint64_t at)
     if (!name && peet_host_function_of(at, found, sizeof found))
         name = found;
     show(f, pc, name ? name : "", n ? as_given(inner[n - 1].file, function) : file, n ? inner[n - 1].line : line, 0);
-    f->ended = name && !strcmp(name, "main");
+    return name && !strcmp(name, "main");
 }
 
-void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list)
+/** One more frame; @at: an address of its instruction, @pc or before it.  Returns: 0 to go on outwards */
+typedef int visit_frame(void *arg, uint64_t pc, uint64_t at);
+
+/** From the innermost frame of a suspended context outwards. */
+static void unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
 {
-    struct frames f = {.program = program, .list = list};
     uint64_t regs[PEET__SAVED_REGISTERS], previous = 0;
     unw_context_t uc;
     unw_cursor_t cursor;
@@ -166,18 +169,56 @@ void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ct
         return;
     peet__uc_set_saved(&uc, regs);
     if (unw_init_local(&cursor, &uc)) {
-        frame(&f, regs[0], regs[0]);
+        visit(arg, regs[0], regs[0]);
         return;
     }
-    for (unsigned i = 0; i < FRAMES && !f.ended; i++) {
+    for (unsigned i = 0; i < FRAMES; i++) {
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) || !pc)
             break;
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
         if (i && sp <= previous)
             break;
         previous = sp;
-        frame(&f, pc, i ? pc - 1 : pc); /* a return address stands behind its call, which may be the last instruction */
-        if (unw_step(&cursor) <= 0)
+        /* a return address stands behind its call, which may be the last instruction */
+        if (visit(arg, pc, i ? pc - 1 : pc) || unw_step(&cursor) <= 0)
             break;
     }
+}
+
+void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list)
+{
+    struct frames f = {.program = program, .list = list};
+
+    unwind(ctx, frame, &f);
+}
+
+struct standing {
+    struct peet_program *program;
+    struct peet_frame *out;
+    int found;
+};
+
+static int stands(void *arg, uint64_t pc, uint64_t at)
+{
+    struct standing *s = arg;
+    const struct peet_function *const f = peet_program_function_of_pc(s->program, at);
+
+    (void)pc;
+    if (!f || !*f->file)
+        return 0;
+    s->found = 1;
+    if (!peet_host_frames(at, s->out, 1))
+        *s->out = (struct peet_frame){f->name, f->file, 0};
+    else if (!*s->out->function)
+        s->out->function = f->name;
+    s->out->file = as_given(s->out->file, f);
+    return 1;
+}
+
+int peet_host_stands(struct peet_program *program, const struct peet_ctx *ctx, struct peet_frame *out)
+{
+    struct standing s = {program, out, 0};
+
+    unwind(ctx, stands, &s);
+    return s.found;
 }

@@ -27,6 +27,12 @@ extern volatile uint64_t *peet_host_progress_page;
  */
 void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list);
 
+/**
+ * peet_host_stands() - the innermost place in code that peetcc has compiled at which a suspended context stands
+ * Returns: 1, or 0: none.  What is named in @out lives on
+ */
+int peet_host_stands(struct peet_program *program, const struct peet_ctx *ctx, struct peet_frame *out);
+
 /** peet_host_place() - the function that holds a code address; NULL if unknown */
 const char *peet_host_place(struct peet_program *program, uint64_t pc, const char **out_file, unsigned *out_line);
 

@@ -71,4 +71,43 @@ explore out.freed 3 sc ./freed
 explain sc --replay-token "$(token_of out.freed read)" -- ./freed
 said "writes items#0\[1\].counts\[3\] = 4$"
 said "reads item#0.counts\[2\] (freed): "
+
+# requests have the line of the call, also where it is inlined; what libraries do to their own data is left out
+cat >locks.c <<'END'
+#include <pthread.h>
+static struct { pthread_mutex_t first, second; } locks = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static int count;
+static void both(pthread_mutex_t *a, pthread_mutex_t *b)
+{
+    pthread_mutex_lock(a);
+    pthread_mutex_lock(b); /* the second */
+    count++;
+    pthread_mutex_unlock(b);
+    pthread_mutex_unlock(a);
+}
+static void *other(void *argument)
+{
+    both(&locks.second, &locks.first);
+    return argument;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, other, NULL);
+    both(&locks.first, &locks.second);
+    return pthread_join(thread, NULL);
+}
+END
+must "$peetcc" -O2 -g -pthread -o locks locks.c
+"$peet" run -q -d found --cores 2 --explore all -- ./locks >out.locks 2>err.locks || [ $? = 4 ] || fail "the exploration: $(cat err.locks)"
+token=$(sed -n 's/.*deadlock, token //p' out.locks err.locks)
+[ -n "$token" ] || fail "no deadlock: $(cat out.locks err.locks)"
+status=0
+"$peet" run -q -d why --cores 2 --explain --replay-token "$token" -- ./locks >stdout.txt 2>table.txt || status=$?
+cat stdout.txt >>table.txt
+equal "status of the deadlock" $status 3
+second=$(sed -n '/the second/=' locks.c)
+said "  locks.c:$second  *mutex lock locks.second$"
+said "  locks.c:$second  *mutex lock locks.first$"
+! grep -q 'rtld\|stack 0x\|writes 0x' table.txt || fail "what libraries do is listed: $(cat table.txt)"
 exit 0
