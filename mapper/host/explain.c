@@ -219,12 +219,12 @@ static json_t *begin(int64_t context, unsigned processor, const char *what)
 /** @bytes 0: a synchronisation object */
 static void add_variable(json_t *one, uint64_t address, uint64_t bytes)
 {
-    char name[NAME_BYTES], *inner;
+    char name[NAME_BYTES];
     uint64_t begin;
 
     name_of(address, name, sizeof name, &begin);
-    if (!bytes && (inner = strstr(name, ".__")) != NULL) /* what the C library has in it */
-        *inner = 0;
+    if (!bytes)
+        peet_host_cut_name(name);
     json_object_set_new(one, "variable", peet_stats_text(name));
     json_object_set_new(one, "address", peet_stats_u64(address));
     json_object_set_new(one, "bytes", peet_stats_u64(bytes));

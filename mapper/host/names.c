@@ -131,11 +131,73 @@ static int look_in_file(const char *path, struct wanted *w, char *out_name, size
     return w->found;
 }
 
+/** A file's debug information, which is NULL if it cannot be read.  NULL: no memory */
+static struct peet_debuginfo **info_of(const char *path)
+{
+    static struct opened {
+        struct opened *next;
+        struct peet_debuginfo *info;
+        char path[];
+    } *all;
+    struct opened *one = all;
+
+    while (one && strcmp(one->path, path) != 0)
+        one = one->next;
+    if (!one) {
+        if (!(one = malloc(sizeof *one + strlen(path) + 1)))
+            return NULL;
+        one->next = all;
+        strcpy(one->path, path);
+        if (peet_debuginfo_open(path, &one->info, NULL))
+            one->info = NULL;
+        all = one;
+    }
+    return &one->info;
+}
+
+void peet_host_cut_name(char *inout_name)
+{
+    static const char *const theirs[] = {".__", "._M_"};
+
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) {
+        char *const inner = strstr(inout_name, theirs[i]);
+
+        if (inner)
+            *inner = 0;
+    }
+}
+
+/** What lies inside of a variable, by debug information: "table.lock", "locks[3]".  Returns: 1, or 0 if it does not say */
+static int member_of(const char *path, uint64_t address, char *out_name, size_t bytes)
+{
+    struct peet_debuginfo **const info = info_of(path);
+    const struct peet_variable *all;
+    char inner[200];
+    uint64_t begin;
+    size_t n = 0;
+
+    all = info && *info ? peet_debuginfo_variables(*info, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].flags & PEET_VARIABLE_TLS || address < all[i].address || address - all[i].address >= all[i].bytes)
+            continue;
+        begin = all[i].address + peet_type_at(all[i].type, address - all[i].address, 0, inner, sizeof inner);
+        peet_host_cut_name(inner);
+        if (begin != address || !*inner)
+            return 0;
+        snprintf(out_name, bytes, "%s%s%s", all[i].name, *inner == '[' ? "" : ".", inner);
+        return 1;
+    }
+    return 0;
+}
+
 static int name_in_file(const char *path, uint64_t address, unsigned type, char *out_name, size_t bytes)
 {
     struct wanted w = {.type = type, .address = address};
+    const int found = look_in_file(path, &w, out_name, bytes);
 
-    return look_in_file(path, &w, out_name, bytes);
+    if (found && w.offset && type == STT_OBJECT)
+        member_of(path, address, out_name, bytes);
+    return found;
 }
 
 int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
@@ -172,30 +234,6 @@ int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name
 }
 
 /* ------------------------------------------------------------------------------------------ frames */
-
-/** A file's debug information, which is NULL if it cannot be read.  NULL: no memory */
-static struct peet_debuginfo **info_of(const char *path)
-{
-    static struct opened {
-        struct opened *next;
-        struct peet_debuginfo *info;
-        char path[];
-    } *all;
-    struct opened *one = all;
-
-    while (one && strcmp(one->path, path) != 0)
-        one = one->next;
-    if (!one) {
-        if (!(one = malloc(sizeof *one + strlen(path) + 1)))
-            return NULL;
-        one->next = all;
-        strcpy(one->path, path);
-        if (peet_debuginfo_open(path, &one->info, NULL))
-            one->info = NULL;
-        all = one;
-    }
-    return &one->info;
-}
 
 size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room)
 {

@@ -37,11 +37,11 @@ static void *work(void *argument)
     t.fill(3);
     return NULL;
 }
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct { long users; pthread_mutex_t lock; } guarded[3];
 static inline void twice(void)
 {
-    pthread_mutex_lock(&mutex);
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&guarded[1].lock);
+    pthread_mutex_lock(&guarded[1].lock);
 }
 int main(int argc, char **argv)
 {
@@ -83,6 +83,7 @@ check sort 134 .end 0
 grep -q ' in main (crash.cc:4[0-9])$' err || fail "main's line: $(cat err)"
 check wait 3 '.end.blocked[0]' 0
 grep -q '#0 .* in pthread_mutex_lock$' err || fail "what main() waits in: $(cat err)"
+grep -q 'context 0 waits for mutex guarded\[1\].lock (0x[0-9a-f]*), which it holds itself' err || fail "the lock's name: $(cat err)"
 grep -q ' in twice (crash.cc:38), inlined$' err || fail "where it waits: $(cat err)"
 ! grep -q 'libpeet-rt\|__libc_start' err || fail "frames that are not the program's: $(cat err)"
 
