@@ -127,6 +127,10 @@ int peet_ctx_new(void (*fn)(uint64_t a, uint64_t b), uint64_t a, uint64_t b, con
  *  as fresh as a new one's: a worker keeps it from iteration to iteration of one loop, not from loop to loop.
  *  Returns: 0 or PEET_ENOMEM */
 int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
+
+/** peet_ctx_inherit() - a context that has not begun gets the floating point environment (rounding, flushing to zero, flags)
+ *  of the suspended one that makes it */
+void peet_ctx_inherit(struct peet_ctx *ctx, const struct peet_ctx *creator);
 void peet_ctx_free(struct peet_ctx *ctx);
 
 /**

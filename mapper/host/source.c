@@ -291,9 +291,9 @@ static int make_replayed(struct peet_source *s, uint32_t context, struct peet_so
     return err;
 }
 
-/** @options: NULL: a worker, which may be one that is done */
+/** @options: NULL: a worker, which may be one that is done; @creator: who makes it, or NULL */
 static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a, uint64_t b,
-    const struct peet_ctx_options *options, struct peet_error *error)
+    const struct peet_ctx_options *options, const struct peet_source_context *creator, struct peet_error *error)
 {
     struct peet_source_context *c = NULL;
     void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
@@ -315,6 +315,8 @@ static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a
     if (err)
         return peet_error_set(error, err, "cannot make another execution context (%s)%s", peet_err_text(err),
             err == PEET_ENOMEM || err == PEET_ELIMIT ? ": too many contexts at once for this machine's memory?" : "");
+    if (creator && creator->ctx)
+        peet_ctx_inherit(c->ctx, creator->ctx);
     err = slot(s, context, c, error);
     if (!err && s->data && (err = peet_datamap_thread(s->data, peet_ctx_fs_base(c->ctx))) != 0) {
         s->contexts[context] = NULL;
@@ -342,7 +344,7 @@ static uint64_t goes_on(void *self, uint32_t context)
 
 static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error)
 {
-    return make(self, context, fn, a, b, NULL, error);
+    return make(self, context, fn, a, b, NULL, NULL, error);
 }
 
 static int spawn_thread(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error)
@@ -354,7 +356,7 @@ static int spawn_thread(void *self, uint32_t context, const struct peet_source_t
 
     if (s->replay)
         return make_replayed(s, context, s->contexts[thread->creator], 0, SIZE_MAX, error);
-    err = make(self, context, thread->fn, thread->arg, 0, &options, error);
+    err = make(self, context, thread->fn, thread->arg, 0, &options, s->contexts[thread->creator], error);
     if (!err && s->record &&
         peet__record_context(s->record, context, s->contexts[context], s->contexts[thread->creator], 0, thread->fn,
             thread->arg))
@@ -370,7 +372,7 @@ static int spawn_iterations(void *self, uint32_t context, uint32_t carrier, uint
 
     if (s->replay)
         return make_replayed(s, context, s->contexts[carrier], 1, SIZE_MAX, error);
-    err = spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
+    err = make(s, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, NULL, s->contexts[carrier], error);
     if (!err && s->record &&
         peet__record_context(s->record, context, s->contexts[context], s->contexts[carrier], 1, fn, arg))
         err = no_memory(error);

@@ -165,6 +165,17 @@ PUBLIC int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t)
     return 0;
 }
 
+PUBLIC void peet_ctx_inherit(struct peet_ctx *ctx, const struct peet_ctx *creator)
+{
+    if (!ctx->uc) {
+        ctx->saved.mxcsr = creator->saved.mxcsr;
+        ctx->saved.x87_control = creator->saved.x87_control;
+    } else {
+        ctx->uc->uc_mcontext.fpregs->mxcsr = creator->uc->uc_mcontext.fpregs->mxcsr;
+        ctx->uc->uc_mcontext.fpregs->cwd = creator->uc->uc_mcontext.fpregs->cwd;
+    }
+}
+
 PUBLIC void peet_ctx_free(struct peet_ctx *ctx)
 {
     if (!ctx || ctx == &peet__rt.main_ctx)

@@ -14,6 +14,7 @@
  *
  * A fatal signal goes to fatal.c.
  */
+#include "arch/x86_64/float_control.h"
 #include "signals/signals.h"
 #include "plain/real.h"
 #include "views/domain_internal.h"
@@ -190,13 +191,21 @@ struct handler_call {
     void *uc;
 };
 
+/* As from the kernel: a handler computes as a new program does, and what it sets ends with it. */
 static void call_now(void *arg)
 {
     const struct handler_call *call = arg;
+    const uint32_t fresh = 0x1f80;
+    uint32_t interrupted;
+    struct peet__float_control control = peet__float_control_get();
+    __asm__ volatile("stmxcsr %0\n\tldmxcsr %1" : "=m"(interrupted) : "m"(fresh));
+    peet__float_control_set((struct peet__float_control){fresh, 0x37f});
     if (call->action.sa_flags & SA_SIGINFO)
         call->action.sa_sigaction(call->signal, call->info, call->uc);
     else
         call->action.sa_handler(call->signal);
+    peet__float_control_set(control);
+    __asm__ volatile("ldmxcsr %0" : : "m"(interrupted));
 }
 
 /* The end of the stack that the context has for handlers, if this one wants it and does not run there yet. */

@@ -163,7 +163,7 @@ static void begin(uint32_t schedule, uint64_t trip, int64_t chunk, int64_t lower
     d->trip = trip;
     d->lower = lower;
     d->stride = stride;
-    d->current = 0;
+    d->current = d->end = 0;
     d->posted = 0;
     if (n == 1) { /* one chunk */
         d->kind = OMP_STATIC;
@@ -234,6 +234,7 @@ static int next(uint64_t chunk[2], int *out_last)
         return 0;
     }
     d->current = chunk[0];
+    d->end = chunk[1];
     d->posted = 0;
     *out_last = chunk[1] == d->trip;
     return 1;
@@ -282,6 +283,23 @@ static void iteration_over(void)
     }
     d->posted = 0;
     d->current++;
+}
+
+void peet__omp_chunk_ordered(void)
+{
+    struct omp_dispatch *d = ordered_loop();
+    if (d)
+        wait_for_predecessor(d);
+}
+
+void peet__omp_chunk_over(void)
+{
+    struct omp_dispatch *d = ordered_loop();
+    if (!d || !d->end)
+        return;
+    wait_for_predecessor(d);
+    peet__omp_post_iteration(d->loop, d->end - 1);
+    d->end = 0;
 }
 
 ENTRY(void, __kmpc_dispatch_deinit, (struct omp_place * place, int32_t gtid))

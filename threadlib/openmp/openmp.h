@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <peet/module.h>
 #include "runtime.h"
+#include "arch/x86_64/float_control.h"
 
 /** Defines an entry point's simulated side: ENTRY(int, omp_get_level, (void)) { ... } */
 #define ENTRY(type, name, arguments) \
@@ -193,6 +194,7 @@ struct omp_dispatch {
     uint64_t first, last; /* static: the next chunk [first, last); dynamic: the present one */
     uint64_t step;        /* static: iterations from one chunk to the next */
     uint64_t current;     /* ordered: the iteration */
+    uint64_t end;         /* of the present chunk */
     int posted;           /* ordered: its region has been executed */
     int64_t lower, stride;
 };
@@ -240,6 +242,7 @@ struct omp_team {
     void **arguments;
     int narguments;
     struct omp_icvs icvs;
+    struct peet__float_control control; /* the master's, which holds for all */
 
     uint64_t fork_gate, gate;    /* objects of barriers: parked workers, members */
     int hot;                     /* threads that pass fork_gate: the master and workers */
@@ -363,6 +366,12 @@ void peet__omp_idle_wake_all(struct omp_team *team);
 extern int peet__omp_tasking;
 struct omp_task *peet__omp_task_new(struct omp_thread *thread, int32_t flags, size_t bytes, size_t shareds,
     int32_t (*routine)(int32_t, struct omp_kmp_task *));
+/** What gcc makes of a region: @n threads (0: as many as there would be) call @fn; @bind: as in proc_bind(), 0: nothing is said. */
+void peet__omp_region(void (*fn)(void *), void *data, int n, int bind);
+/** In an ordered loop whose iterations do not say when they are over: all of the present chunk are. */
+void peet__omp_chunk_over(void);
+/** Where an ordered region of such a loop begins. */
+void peet__omp_chunk_ordered(void);
 /** A task that may run now: to the queues, or (no room, nothing to gain) at once. */
 void peet__omp_task_submit(struct omp_thread *thread, struct omp_task *task);
 /** Run it at once and return when it is complete. */

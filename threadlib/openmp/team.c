@@ -85,6 +85,7 @@ void peet__omp_worker_run(struct omp_thread *thread)
     while (thread->job) {
         struct omp_team *team = thread->job->team;
         int n = team->n;
+        peet__float_control_set(team->control);
         peet__omp_member_run(thread, thread->job);
         /* From here on the master may be far ahead: what it wants is in this thread's own fields. */
         peet__omp_barrier_event(&team->fork_gate, n);
@@ -276,6 +277,7 @@ static void fork_team(struct omp_thread *thread, int n, int league, omp_microtas
     *busy += n - 1;
     if (hot) {
         thread->depth++;
+        team->control = peet__float_control_get();
         release(thread, team);
     }
     peet__omp_member_run(thread, &team->members[0]);
@@ -344,6 +346,26 @@ ENTRY(void, __kmpc_fork_call_if,
     struct omp_thread *thread = peet__omp_self();
     int n = take_pushed(thread);
     fork_team(thread, condition ? n : 1, 0, microtask, argument ? narguments : 0, &argument);
+    thread->push_bind = -1;
+}
+
+/* A microtask that has a function and what it is called with as its arguments. */
+static void call_region(int32_t *gtid, int32_t *tid, ...)
+{
+    va_list list;
+    va_start(list, tid);
+    void (*fn)(void *) = (void (*)(void *))va_arg(list, void *);
+    void *data = va_arg(list, void *);
+    va_end(list);
+    fn(data);
+}
+
+void peet__omp_region(void (*fn)(void *), void *data, int n, int bind)
+{
+    struct omp_thread *thread = peet__omp_self();
+    void *arguments[] = {(void *)fn, data};
+    thread->push_bind = bind ? bind : -1;
+    fork_team(thread, n, 0, call_region, 2, arguments);
     thread->push_bind = -1;
 }
 
