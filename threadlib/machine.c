@@ -11,6 +11,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include <peet/module.h>
+#include "signals/signals.h"
 
 #define MASK_BYTES sizeof(((struct peet__thread *)0)->affinity)
 #define MASK_PROCESSORS (8 * MASK_BYTES)
@@ -89,17 +90,21 @@ PUBLIC int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set
     return t ? peet__affinity_get(t, bytes, set) : ESRCH;
 }
 
-/* By the kernel's numbers the subject has one thread: its process number, or 0 for the caller. */
-static int known_pid(pid_t pid)
+/* By a number of the kernel's: 0 is the caller, and so is the process's own.  NULL: no thread of the subject's has it. */
+static struct peet__thread *thread_of_tid(pid_t tid)
 {
-    return pid == 0 || pid == getpid() || pid == gettid();
+    if (tid == 0 || tid == getpid() || tid == gettid())
+        return peet__thread_self();
+    const struct peet_ctx *ctx = peet__simulating() ? peet__ctx_of_tid(tid) : NULL;
+    return ctx ? peet__thread_of((pthread_t)ctx->fs) : NULL;
 }
 
 PUBLIC int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
-    if (!machine_known() || !known_pid(pid))
+    struct peet__thread *thread = machine_known() ? thread_of_tid(pid) : NULL;
+    if (!thread)
         return PEET__REAL(sched_setaffinity)(pid, bytes, set);
-    int err = peet__affinity_set(peet__thread_self(), bytes, set);
+    int err = peet__affinity_set(thread, bytes, set);
     if (err)
         errno = err;
     return err ? -1 : 0;
@@ -107,9 +112,10 @@ PUBLIC int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 
 PUBLIC int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 {
-    if (!machine_known() || !known_pid(pid))
+    const struct peet__thread *thread = machine_known() ? thread_of_tid(pid) : NULL;
+    if (!thread)
         return PEET__REAL(sched_getaffinity)(pid, bytes, set);
-    int err = peet__affinity_get(peet__thread_self(), bytes, set);
+    int err = peet__affinity_get(thread, bytes, set);
     if (err)
         errno = err;
     return err ? -1 : 0;

@@ -258,35 +258,57 @@ int peet__thread_announce(struct peet__thread *t, pthread_t *out_thread)
 
 /* -------------------------------------------------------------------------------------- pthread_create */
 
-/* Words of a processor mask. */
-static void copy_affinity(const pthread_attr_t *attr, uint64_t affinity[16])
+/* Words of a processor mask.  Returns: whether one was asked for; if not, the creator's holds */
+static int copy_affinity(const pthread_attr_t *attr, uint64_t affinity[16])
 {
     cpu_set_t set;
     memset(affinity, 0, 16 * sizeof *affinity);
     if (PEET__REAL(pthread_attr_getaffinity_np)(attr, sizeof set, &set) != 0)
-        return;
+        return 0;
     for (int i = 0; i < CPU_SETSIZE; i++) /* all ones: none was asked for */
         if (!CPU_ISSET(i, &set)) {
             memcpy(affinity, &set, sizeof set);
-            return;
+            return 1;
         }
+    return 0;
+}
+
+/* What threads have whose attributes do not say otherwise. */
+static uint64_t default_stack_bytes = DEFAULT_STACK_BYTES, default_guard_bytes = PEET__PAGE;
+
+static void library_defaults(size_t *out_stack_bytes, size_t *out_guard_bytes)
+{
+    pthread_attr_t defaults;
+    if (PEET__REAL(pthread_getattr_default_np)(&defaults) != 0)
+        return;
+    pthread_attr_getstacksize(&defaults, out_stack_bytes);
+    pthread_attr_getguardsize(&defaults, out_guard_bytes);
+    pthread_attr_destroy(&defaults);
+}
+
+PUBLIC int pthread_setattr_default_np(const pthread_attr_t *attr)
+{
+    size_t before = 0, stack = 0, guard = default_guard_bytes;
+    library_defaults(&before, &guard);
+    int err = PEET__REAL(pthread_setattr_default_np)(attr);
+    if (err)
+        return err;
+    library_defaults(&stack, &guard);
+    if (stack != before)
+        default_stack_bytes = stack;
+    default_guard_bytes = guard;
+    return 0;
 }
 
 /* What the attributes amount to.  The C library reads its own. */
 static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish *wish, uint64_t affinity[16],
     sigset_t *mask)
 {
-    static size_t default_bytes;
     void *address = NULL;
-    size_t bytes = 0, guard = 0;
+    size_t bytes = 0, guard = 0, default_bytes = 0, unused;
     int detach = PTHREAD_CREATE_JOINABLE, inherit = PTHREAD_INHERIT_SCHED;
     struct sched_param param = {0};
-    if (!default_bytes) {
-        pthread_attr_t defaults;
-        pthread_attr_init(&defaults);
-        pthread_attr_getstacksize(&defaults, &default_bytes);
-        pthread_attr_destroy(&defaults);
-    }
+    library_defaults(&default_bytes, &unused);
     pthread_attr_getstack(attr, &address, &bytes);
     pthread_attr_getguardsize(attr, &guard);
     pthread_attr_getdetachstate(attr, &detach);
@@ -304,8 +326,8 @@ static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish
         pthread_attr_getschedparam(attr, &param);
         wish->priority = param.sched_priority;
     }
-    copy_affinity(attr, affinity);
-    wish->affinity = affinity;
+    if (copy_affinity(attr, affinity))
+        wish->affinity = affinity;
     if (pthread_attr_getsigmask_np(attr, mask) == 0)
         wish->mask = mask;
 }
@@ -314,8 +336,8 @@ void peet__thread_wish_init(struct peet__thread_wish *out_wish)
 {
     const struct peet__thread *self = peet__thread_self();
     *out_wish = (struct peet__thread_wish){
-        .stack_bytes = DEFAULT_STACK_BYTES,
-        .guard_bytes = PEET__PAGE,
+        .stack_bytes = default_stack_bytes,
+        .guard_bytes = default_guard_bytes,
         .policy = self->policy,
         .priority = self->priority,
         .affinity = self->affinity,

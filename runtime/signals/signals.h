@@ -91,4 +91,9 @@ void peet__timer_taken(siginfo_t *info);
 /** From a handler that came in the host's world: wake whoever waits for no descriptor but for signals. */
 void peet__signal_wake(void);
 
+/** The context whose thread gettid() numbers so; NULL: there is none. */
+struct peet_ctx *peet__ctx_of_tid(pid_t tid);
+/** What the kernel is to be asked about for thread @tid, which may be one of the subject's. */
+pid_t peet__kernel_tid(pid_t tid);
+
 #endif

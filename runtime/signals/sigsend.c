@@ -7,7 +7,9 @@
 #include "signals/signals.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <peet/module.h>
@@ -210,7 +212,7 @@ PUBLIC pid_t gettid(void)
     return real();
 }
 
-static struct peet_ctx *of_tid(pid_t tid)
+struct peet_ctx *peet__ctx_of_tid(pid_t tid)
 {
     uint32_t number = (uint32_t)(tid - getpid());
     if (number == 0)
@@ -225,7 +227,7 @@ PUBLIC int tgkill(pid_t pid, pid_t tid, int signal)
 {
     static int (*real)(pid_t, pid_t, int);
     if (peet__signals_simulated() && pid == getpid()) {
-        struct peet_ctx *ctx = of_tid(tid);
+        struct peet_ctx *ctx = peet__ctx_of_tid(tid);
         siginfo_t info = from_here(signal, SI_TKILL);
         if (!ctx)
             return result_of(ESRCH);
@@ -236,4 +238,51 @@ PUBLIC int tgkill(pid_t pid, pid_t tid, int signal)
     if (!real)
         real = (int (*)(pid_t, pid_t, int))peet__next("tgkill");
     return real(pid, tid, signal);
+}
+
+/* What the kernel is to be asked about for thread @tid: the carrier for each of ours but the first, which has the process's
+ * number.  Numbers of ours may be other processes' in the kernel's eyes. */
+pid_t peet__kernel_tid(pid_t tid)
+{
+    return peet__signals_simulated() && tid > 0 && tid != getpid() && peet__ctx_of_tid(tid) ? 0 : tid;
+}
+
+/* -------------------------------------------------------------------------- scheduling, by number of a thread */
+
+PUBLIC int sched_getscheduler(pid_t pid)
+{
+    return (int)syscall(SYS_sched_getscheduler, peet__kernel_tid(pid));
+}
+
+PUBLIC int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
+{
+    return (int)syscall(SYS_sched_setscheduler, peet__kernel_tid(pid), policy, param);
+}
+
+PUBLIC int sched_getparam(pid_t pid, struct sched_param *param)
+{
+    return (int)syscall(SYS_sched_getparam, peet__kernel_tid(pid), param);
+}
+
+PUBLIC int sched_setparam(pid_t pid, const struct sched_param *param)
+{
+    return (int)syscall(SYS_sched_setparam, peet__kernel_tid(pid), param);
+}
+
+PUBLIC int sched_rr_get_interval(pid_t pid, struct timespec *out_interval)
+{
+    return (int)syscall(SYS_sched_rr_get_interval, peet__kernel_tid(pid), out_interval);
+}
+
+PUBLIC int getpriority(__priority_which_t which, id_t who)
+{
+    const long result =
+        syscall(SYS_getpriority, which, which == PRIO_PROCESS ? (id_t)peet__kernel_tid((pid_t)who) : who);
+    return result < 0 ? -1 : (int)(20 - result);
+}
+
+PUBLIC int setpriority(__priority_which_t which, id_t who, int value)
+{
+    return (int)syscall(SYS_setpriority, which, which == PRIO_PROCESS ? (id_t)peet__kernel_tid((pid_t)who) : who,
+        value);
 }

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -215,6 +216,17 @@ static long futex(const long *a)
     return -1;
 }
 
+/* -------------------------------------------------------------------------------------- a thread's number */
+
+/* Argument @which is a number of a thread, which may be one of ours. */
+static long of_thread(long number, const long *a, int which)
+{
+    long b[6];
+    memcpy(b, a, sizeof b);
+    b[which] = peet__kernel_tid((pid_t)a[which]);
+    return kernel(number, b);
+}
+
 /* --------------------------------------------------------------------------------------------- the calls */
 
 static long simulated(long number, const long *a, const void *caller)
@@ -232,6 +244,22 @@ static long simulated(long number, const long *a, const void *caller)
         return futex(a);
     case SYS_sched_yield:
         return sched_yield();
+    case SYS_sched_setaffinity:
+    case SYS_sched_getaffinity:
+    case SYS_sched_getscheduler:
+    case SYS_sched_setscheduler:
+    case SYS_sched_getparam:
+    case SYS_sched_setparam:
+    case SYS_sched_rr_get_interval:
+    case SYS_sched_getattr:
+    case SYS_sched_setattr:
+        return of_thread(number, a, 0);
+    case SYS_getpriority:
+    case SYS_setpriority:
+        return a[0] == PRIO_PROCESS ? of_thread(number, a, 1) : kernel(number, a);
+    case SYS_ioprio_get:
+    case SYS_ioprio_set:
+        return a[0] == 1 /* IOPRIO_WHO_PROCESS */ ? of_thread(number, a, 1) : kernel(number, a);
     case SYS_getcpu:
         if (a[0])
             *(unsigned *)a[0] = peet_rt_cpu();

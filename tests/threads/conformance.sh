@@ -12,12 +12,12 @@ flags=(-D_GNU_SOURCE -w -O1 -g -I"$(dirname "$source")")
 case $source in *.cpp) flags+=(-std=c++20) ;; esac
 if [ "$kind" = compile ]; then
     mkdir -p "$(dirname "$3")" || exit 99
-    exec "$peet_cc" "${flags[@]}" -o "$3" "$source" -pthread
+    exec "$peet_cc" "${flags[@]}" -o "$3" "$source" -pthread -lm
 fi
 if [ -n "${PEET_COMPILED:-}" ]; then
     cp "$PEET_COMPILED" "$work/subject" || fail "$PEET_COMPILED was not compiled"
 else
-    "$peet_cc" "${flags[@]}" -o "$work/subject" "$source" -pthread || fail "peetcc refused $source"
+    "$peet_cc" "${flags[@]}" -o "$work/subject" "$source" -pthread -lm || fail "peetcc refused $source"
 fi
 cd "$work" || exit 99
 
@@ -32,7 +32,7 @@ judge() { # WHAT STATUS
 }
 
 if [ "$kind" = plain ]; then
-    "$plain_cc" "${flags[@]}" -O0 -o plain "$source" -pthread || fail "the plain compiler refused $source"
+    "$plain_cc" "${flags[@]}" -O0 -o plain "$source" -pthread -lm || fail "the plain compiler refused $source"
     timeout -k 1 60 ./plain >said 2>&1
     judge "real threads" $?
     timeout -k 1 60 ./subject >said 2>&1

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a thread has from its creator. */
+#define _GNU_SOURCE
+#include "harness.h"
+
+#include <fenv.h>
+#include <sched.h>
+#include <signal.h>
+
+/* ------------------------------------------------------------------------------------------- floating point */
+
+static unsigned control(void)
+{
+    unsigned mxcsr = 0;
+#ifdef __x86_64__
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+#endif
+    return mxcsr & ~0x3fu;
+}
+
+static void set_control(unsigned mxcsr)
+{
+#ifdef __x86_64__
+    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
+#endif
+}
+
+static void *compute(void *arg)
+{
+    *(unsigned *)arg = control();
+    return (void *)(long)fegetround();
+}
+
+CASE(a_thread_computes_as_its_creator)
+{
+    const unsigned before = control();
+    unsigned seen = 0;
+    fesetround(FE_UPWARD);
+    set_control(control() | 0x8000); /* flush to zero */
+    EQUAL(finish(start(compute, &seen)), FE_UPWARD);
+    EQUAL(seen, control());
+    set_control(before);
+    fesetround(FE_TONEAREST);
+    EQUAL(finish(start(compute, &seen)), FE_TONEAREST);
+    EQUAL(seen, before);
+}
+
+static volatile int rounding;
+
+static void handler(int signal)
+{
+    rounding = fegetround();
+    fesetround(FE_TOWARDZERO);
+}
+
+CASE(a_handler_computes_afresh)
+{
+    signal(SIGUSR1, handler);
+    fesetround(FE_UPWARD);
+    for (int i = 0; i < 2; i++) {
+        rounding = -1;
+        raise(SIGUSR1);
+        EQUAL(rounding, FE_TONEAREST);
+        EQUAL(fegetround(), FE_UPWARD);
+    }
+    fesetround(FE_TONEAREST);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+/* ------------------------------------------------------------------------------------------------ attributes */
+
+static volatile int levels = 8000;
+
+static long deep(int n)
+{
+    volatile char block[4096];
+    memset((void *)block, n, sizeof block);
+    return n ? block[7] + deep(n - 1) * block[9] : 0;
+}
+
+static void *descend(void *arg)
+{
+    deep(levels);
+    return arg;
+}
+
+CASE(default_attributes_hold)
+{
+    pthread_attr_t attr, before;
+    pthread_t t;
+    size_t bytes = 0;
+    OK(pthread_getattr_default_np(&before));
+    OK(pthread_attr_init(&attr));
+    OK(pthread_attr_setstacksize(&attr, 64 << 20));
+    OK(pthread_setattr_default_np(&attr));
+    OK(pthread_create(&t, NULL, descend, (void *)5L));
+    EQUAL(finish(t), 5);
+    OK(pthread_attr_destroy(&attr));
+    OK(pthread_attr_init(&attr));
+    OK(pthread_attr_getstacksize(&attr, &bytes));
+    EQUAL(bytes, 64 << 20);
+    OK(pthread_setattr_default_np(&before));
+}
+
+static void *processors(void *arg)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    pthread_getaffinity_np(pthread_self(), sizeof set, &set);
+    return (void *)(long)CPU_COUNT(&set);
+}
+
+CASE(processors_are_inherited_if_attributes_name_none)
+{
+    cpu_set_t before, one;
+    pthread_attr_t attr;
+    pthread_t t;
+    int cpu = 0;
+    OK(pthread_getaffinity_np(pthread_self(), sizeof before, &before));
+    while (!CPU_ISSET(cpu, &before))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    OK(pthread_setaffinity_np(pthread_self(), sizeof one, &one));
+    OK(pthread_attr_init(&attr));
+    OK(pthread_attr_setstacksize(&attr, 1 << 20));
+    OK(pthread_create(&t, &attr, processors, NULL));
+    EQUAL(finish(t), 1);
+    OK(pthread_setaffinity_np(pthread_self(), sizeof before, &before));
+}
