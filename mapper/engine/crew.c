@@ -215,8 +215,14 @@ void peet__crew_free(struct peet_map *map)
     map->queue->words = NULL;
 }
 
+/* A fork without a signal at its end, and without handlers for forks. */
+static int64_t fork_it(void)
+{
+    return syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+}
+
 /** Processes of the followers, with all signals blocked.  Returns: 0, or -1 */
-static int start(struct peet_crew *crew)
+static int start(struct peet_crew *crew, int64_t (*fork_by)(int64_t (*fork_it)(void)))
 {
     sigset_t all, before;
     int err = 0;
@@ -224,8 +230,7 @@ static int start(struct peet_crew *crew)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; i < crew->n && !err; i++) {
-        /* a fork without a signal at its end, and without handlers for forks */
-        const long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+        const int64_t pid = fork_by(fork_it);
 
         if (!pid)
             serve(crew, i);
@@ -236,7 +241,7 @@ static int start(struct peet_crew *crew)
     return err;
 }
 
-int peet_map_start_crew(struct peet_map *map, uint32_t nblocks)
+int peet_map_start_crew(struct peet_map *map, uint32_t nblocks, int64_t (*fork_by)(int64_t (*fork_it)(void)))
 {
     struct peet_queue *q = map->queue;
     struct peet_crew *crew;
@@ -263,7 +268,7 @@ int peet_map_start_crew(struct peet_map *map, uint32_t nblocks)
     q->words = crew->shared->words[0];
     q->crew = crew;
     q->known = nblocks;
-    if (start(crew)) {
+    if (start(crew, fork_by)) {
         peet__crew_free(map);
         return -1;
     }

@@ -10,6 +10,7 @@
  *   3. Whoever waits has set its flag before it looked at the other's count for the last time; whoever moves a count
  *      looks at the flag after.
  */
+#include "views/domain.h"
 #include "host/writer.h"
 
 #include <errno.h>
@@ -488,6 +489,12 @@ int peet_writer_close(struct peet_writer *w, const char *ending, struct peet_err
     return err;
 }
 
+/* A fork without a signal at its end, and without handlers for forks. */
+static int64_t fork_it(void)
+{
+    return syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+}
+
 /** The process, with all signals blocked: those of the terminal are for the recorded one. */
 static pid_t start(struct shared *s, const char *path, const char *description, int level)
 {
@@ -497,8 +504,8 @@ static pid_t start(struct shared *s, const char *path, const char *description, 
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    /* a fork without a signal at its end, and without handlers for forks */
-    pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+    /* with views of memory, pages are shared between processes unless that is prevented */
+    pid = (long)peet_domains_fork(fork_it);
     if (!pid)
         serve(s, path, description, level, parent);
     sigprocmask(SIG_SETMASK, &before, NULL);
