@@ -305,6 +305,8 @@ static json_t *describe(struct peet_cut *cut, struct peet_walk *w, int *inout_fi
         ready = w->starts && w->asked.type != PEET_ABSTRACT_COND_WAIT && w->place.cycle > cut->first_cycle
             ? w->place.cycle - cut->first_cycle
             : 0;
+        if (cut->by_cycles && ready > cut->last - cut->first_cycle) /* it goes on after the part: the clock need not */
+            ready = cut->last - cut->first_cycle;
         json_object_set_new(one, "ready", json_integer((json_int_t)ready));
         if (*inout_first) {
             shared = peet_fold_shared(cut->fold);

@@ -24,6 +24,7 @@ struct fact {
 struct peet_fold {
     struct fact *facts;
     uint32_t next;
+    int in_region; /* of interest */
 };
 
 int peet_fold_new(struct peet_fold **out_fold)
@@ -262,6 +263,10 @@ int peet_fold_event(struct peet_fold *fold, uint32_t context, const struct peet_
         return 0;
     case PEET_ABSTRACT_POST:
         return post(fold, a[0], a[1]);
+    case PEET_ABSTRACT_ROI_BEGIN:
+    case PEET_ABSTRACT_ROI_END:
+        fold->in_region = event->type == PEET_ABSTRACT_ROI_BEGIN;
+        return 0;
     case PEET_ABSTRACT_ORDER:
         f = a[2] == PEET_ORDER_END ? make(fold, a[0], PLACE, 0, 0) : NULL;
         if (f && (!f->owner || a[1] > f->count))
@@ -314,6 +319,8 @@ json_t *peet_fold_shared(struct peet_fold *fold)
     HASH_ITER(hh, fold->facts, f, next)
     if (f->key.class == POSTED)
         add(list, PEET_ABSTRACT_POST, 2, (const uint64_t[]){f->key.address, f->key.place});
+    if (fold->in_region)
+        add(list, PEET_ABSTRACT_ROI_BEGIN, 0, NULL);
     return list;
 }
 

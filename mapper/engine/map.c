@@ -535,7 +535,7 @@ int peet_map_run(struct peet_map *map, struct peet_error *error)
 {
     if (start(map))
         return peet_map_error(map, error);
-    if (map->config.roi_only)
+    if (map->config.roi_only && !map->roi.is_open)
         peet__roi_hide(map, 1);
     if (map->machine->module->main) {
         map->pulling = 1;

@@ -46,6 +46,11 @@ static void take_effect(struct peet_map *map, struct peet_map_context *c, uint32
             peet__mutex_take(o, c, (unsigned)args[1]);
         return;
     }
+    if (type == PEET_ABSTRACT_ROI_BEGIN) { /* the region goes on */
+        if (peet__roi_mark(map, 0, 1))
+            peet__map_fail(map, PEET_ENOMEM, "out of memory");
+        return;
+    }
     c->request.type = type;
     c->request.nargs = n;
     memcpy(c->request.args, args, n * sizeof *args);

@@ -164,3 +164,52 @@ done
 "$peet" trace cut --cycles 99999999999- mix.run no.peet 2>said && fail "a part beyond the end"
 grep -q 'nothing lies there' said && [ ! -e no.peet ] || fail "beyond the end: $(cat said)"
 exit 0
+
+# A part that begins inside of a region of interest is inside of it: by cycles, the parts' regions add up to the whole's.
+cat >region.c <<'C'
+#include <peet/roi.h>
+#include <pthread.h>
+static long a[4096], b[4096];
+static pthread_barrier_t barrier;
+static void *work(void *argument)
+{
+    const long number = (long)argument;
+    for (int i = 0; i < 4096; i++)
+        a[i] ^= number;
+    if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+        peet_roi_begin();
+    pthread_barrier_wait(&barrier);
+    for (long i = number; i < 4096; i += 3)
+        b[i] += a[i] * i;
+    pthread_barrier_wait(&barrier);
+    if (!number)
+        peet_roi_end();
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 4096; i++)
+        a[i] += b[i];
+    return argument;
+}
+int main(void)
+{
+    pthread_t threads[3];
+    pthread_barrier_init(&barrier, 0, 3);
+    for (long i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work, (void *)i);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+C
+must "$peetcc" -O1 -o region region.c -pthread
+must "$peet" run -q -n 3 -o trace -d region.run -- ./region
+inside=$(value region.run/stats.json roi.instructions) end=$(value region.run/stats.json time.cycles) sum=0 begun=0
+for ((part = 0; part < 7; part++)); do
+    last=$((part == 6 ? end + 1 : end * (part + 1) / 7))
+    must "$peet" trace cut --cycles $((end * part / 7))-$last region.run region.part
+    must "$peet" run -q -n 3 --from region.part -d part
+    sum=$((sum + $(value part/stats.json roi.instructions))) begun=$((begun + ($(value part/stats.json roi.instructions) > 0)))
+    must "$peet" run -q -n 3 --from region.part --roi=only -d only
+    equal "part $part, the region alone" "$(value only/stats.json totals.instructions)" "$(value part/stats.json roi.instructions)"
+done
+equal "instructions of the region, in parts" $sum "$inside"
+[ $begun -ge 2 ] || fail "the region is in one part: nothing has been tried"
