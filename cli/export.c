@@ -11,13 +11,17 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ whole files */
 
+/* Devices, pipes and links (/dev/stdout) are written where they are: a file must not take their place. */
 static int temporary(const char *path, char out[PATH_MAX])
 {
-    return snprintf(out, PATH_MAX, "%s.part", path) < PATH_MAX ? 0 : -1;
+    struct stat info;
+    const int in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    return snprintf(out, PATH_MAX, in_place ? "%s" : "%s.part", path) < PATH_MAX ? 0 : -1;
 }
 
 FILE *peet_cli_whole_open(const char *path, struct peet_error *error)
@@ -36,10 +40,13 @@ int peet_cli_whole_close(FILE *out, const char *path, int ok, struct peet_error 
     char name[PATH_MAX];
     int wrong = ferror(out);
     wrong |= fclose(out) != 0;
-    if (temporary(path, name) == 0 && !wrong && ok && rename(name, path) == 0)
+    int why = errno, placed = temporary(path, name);
+    if (placed == 0 && !wrong && ok && (strcmp(name, path) == 0 || rename(name, path) == 0))
         return 0;
-    int why = errno;
-    unlink(name);
+    if (!wrong)
+        why = errno;
+    if (placed == 0 && strcmp(name, path) != 0)
+        unlink(name);
     return ok ? peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(why ? why : EIO)) : PEET_EIO;
 }
 

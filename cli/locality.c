@@ -15,17 +15,14 @@ enum what { SIGNATURE, MERGE, MIX, PREDICT, TRACE, BENCH, PHASES, REPORT, WHATS 
 static const struct {
     const char *name, *arguments, *text;
 } whats[WHATS] = {
-    [SIGNATURE] = {"signature", "DIR -o FILE",
-        "the signature of a run that was observed by locality, or of a part of it"},
+    [SIGNATURE] = {"signature", "DIR -o FILE", "the signature of a run that locality has observed, or of a part"},
     [MERGE] = {"merge", "SIGNATURE... -o FILE", "one signature of all: their counts are added up"},
-    [MIX] = {"mix", "SIGNATURE[=WEIGHT]... -o FILE",
-        "the signature of their streams, interleaved by chance, in a cache that they share"},
+    [MIX] = {"mix", "SIGNATURE[=WEIGHT]... -o FILE", "of their streams, interleaved by chance, that share a cache"},
     [PREDICT] = {"predict", "SIGNATURE", "hit rates of caches with sets, of other widths and depths"},
     [TRACE] = {"trace", "SIGNATURE -n N -o FILE", "a synthetic trace, in din or the format of another simulator"},
-    [BENCH] = {"bench", "SIGNATURE... -o PROG.c",
-        "a C program whose memory behaviour follows the signature; several: phases"},
+    [BENCH] = {"bench", "SIGNATURE... -o PROG.c", "a C program that behaves by the signature; several: phases"},
     [PHASES] = {"phases", "DIR -o PROG.c", "a C program with the phases that a run's windows show"},
-    [REPORT] = {"report", "SIGNATURE...", "surfaces, and how far they are from the first one's; pictures, miss ratios"},
+    [REPORT] = {"report", "SIGNATURE...", "surfaces, how far they are from the first one's; pictures"},
 };
 
 enum {

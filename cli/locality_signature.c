@@ -320,6 +320,14 @@ int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *w
         return write(stdout, what) ? peet_error_set(error, PEET_EIO, "cannot write to standard output") : 0;
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
         return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", path);
+    struct stat info;
+    if (lstat(path, &info) == 0 &&
+        !S_ISREG(info.st_mode)) { /* a device, a pipe or a link, as /dev/stdout: where it is */
+        FILE *there = fopen(path, "we");
+        int wrong = !there || write(there, what) != 0 || ferror(there);
+        wrong |= there && fclose(there) != 0;
+        return wrong ? peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno ? errno : EIO)) : 0;
+    }
     int fd = mkstemp(temporary);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     if (!out)

@@ -208,7 +208,7 @@ static const struct word {
     int (*run)(int argc, char **argv);
     const char *summary;
 } words[] = {
-    {"info", info, "by which program, options and seed a trace was made, and what it holds"},
+    {"info", info, "by which program, options and seed it was made, what it holds"},
     {"print", peet_cli_trace_print, "instructions, references and events as text"},
     {"cut", peet_cli_trace_cut, "a part of it, as a trace of its own"},
     {"convert", peet_cli_trace_convert, "from and into the formats of others"},
@@ -222,7 +222,7 @@ static void help(FILE *out)
     for (int i = 0; i < WORDS; i++)
         fprintf(out, "  %-8s %s\n", words[i].name, words[i].summary);
     fputs(
-        "\nTRACE is a results folder of \"peet run --observe trace\", or a file.  \"peet trace WORD --help\"\nlists the options of a word.\n",
+        "\nTRACE is a results folder of \"peet run --observe trace\", or a file.\n\"peet trace WORD --help\" lists the options of a word.\n",
         out);
 }
 

@@ -318,6 +318,7 @@ static int go(const struct asked *asked, struct peet_cli_whatif_trial *t, const 
     int err = peet_cli_whatif_go(&asked->whatif, &t->run, error);
     if (err == PEET_ENOTFOUND) { /* such as a lock for which nobody waits; the others are tried all the same */
         peet_cli_complain("%s", error->message);
+        error->code = 0; /* told: the next one is another */
         t->differs = 1;
         return 0;
     }

@@ -207,7 +207,7 @@ int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
         err = peet_error_set(error, PEET_EINVALID, "%s", peet_remap_error(live.remap));
     if (!err && live.config && live.config->perfect.n && !peet_map_asked_data(map))
         err = peet_error_set(error, PEET_EUNSUPPORTED,
-            "--perfect: the machine %s has no such thing as perfect memory; bus and x86 do",
+            "--perfect: the machine %s has no such thing as perfect memory; bus, numa and x86 do",
             live.config->machine.module);
     return err;
 }

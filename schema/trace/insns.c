@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const peet_insn_formats[] = {"din", "lackey", "champsim", "drmemtrace", NULL};
@@ -74,11 +75,15 @@ int peet_insn_writer_open(const char *path, const char *format, uint64_t thread,
 {
     const struct peet__insn_format *f = find(format, error);
     struct peet_insn_writer *w = f ? calloc(1, sizeof *w) : NULL;
+    struct stat info;
 
     *out_writer = NULL;
     if (!f)
         return PEET_ENOTFOUND;
-    if (!w || !(w->path = strdup(path)) || asprintf(&w->temporary, "%s.tmp%ld", path, (long)getpid()) < 0) {
+    /* a device, a pipe or a link, as /dev/stdout, is written where it is */
+    const int in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    if (!w || !(w->path = strdup(path)) ||
+        (in_place ? !(w->temporary = strdup(path)) : asprintf(&w->temporary, "%s.tmp%ld", path, (long)getpid()) < 0)) {
         if (w)
             free(w->path);
         free(w);
@@ -110,7 +115,8 @@ void peet_insn_writer_abandon(struct peet_insn_writer *w)
         return;
     if (w->file)
         fclose(w->file);
-    unlink(w->temporary);
+    if (strcmp(w->temporary, w->path) != 0)
+        unlink(w->temporary);
     free(w->temporary);
     free(w->path);
     free(w);
@@ -126,7 +132,7 @@ int peet_insn_writer_close(struct peet_insn_writer *w, struct peet_error *error)
     bad = fclose(w->file) || bad;
     why = errno;
     w->file = NULL;
-    if (!bad && rename(w->temporary, w->path))
+    if (!bad && strcmp(w->temporary, w->path) != 0 && rename(w->temporary, w->path))
         bad = 1, why = errno;
     if (bad)
         peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", w->path, strerror(why));

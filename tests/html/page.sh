@@ -117,4 +117,9 @@ assert len(out["drawn"]) >= want, (want, out)
 assert sys.argv[1] == "plain" or out["cells"] > 0.99, out["cells"] # of the picture of references: dark where there are some, and only there
 PY
 done
-exit 0
+# a link is followed and a device written to: no file takes its place
+ln -s linked.html link.html
+must "$peet" report --html link.html "$(dirname "$(find . -name stats.json | sed 1q)")"
+[ -L link.html ] && [ -s linked.html ] || fail "a link was replaced"
+must "$peet" report --html /dev/fd/3 "$(dirname "$(find . -name stats.json | sed 1q)")" 3>standard.html
+cmp standard.html linked.html || fail "a descriptor has another page"
