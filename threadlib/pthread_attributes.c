@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include "machine.h"
 
@@ -76,6 +78,28 @@ PUBLIC int pthread_getname_np(pthread_t thread, char *name, size_t bytes)
         shown = program_invocation_short_name;
     snprintf(name, sizeof t->name, "%s", shown);
     return 0;
+}
+
+/* The same names, of the calling thread.  The kernel's is the process's, which is main's. */
+PUBLIC int prctl(int option, ...)
+{
+    struct peet__thread *const self = peet__simulating() ? peet__thread_self() : NULL;
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (self && option == PR_SET_NAME) {
+        snprintf(self->name, sizeof self->name, "%s", (const char *)a[0]);
+        if (self->is_thread)
+            return 0;
+    }
+    if (self && option == PR_GET_NAME && *self->name) {
+        strcpy((char *)a[0], self->name);
+        return 0;
+    }
+    return PEET__REAL(prctl)(option, a[0], a[1], a[2], a[3]);
 }
 
 /* --------------------------------------------------------------------------------------------- scheduling */

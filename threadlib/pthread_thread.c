@@ -213,6 +213,7 @@ int peet__thread_create(const struct peet__thread_wish *wish)
     t->arg = wish->arg;
     t->policy = wish->policy;
     t->priority = wish->priority;
+    memcpy(t->name, peet__thread_self()->name, sizeof t->name);
     t->stack_address = wish->stack_address;
     t->stack_bytes = wish->stack_bytes;
     t->guard_bytes = wish->guard_bytes;

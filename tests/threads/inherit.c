@@ -6,6 +6,7 @@
 #include <fenv.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 /* ------------------------------------------------------------------------------------------- floating point */
 
@@ -127,4 +128,35 @@ CASE(processors_are_inherited_if_attributes_name_none)
     OK(pthread_create(&t, &attr, processors, NULL));
     EQUAL(finish(t), 1);
     OK(pthread_setaffinity_np(pthread_self(), sizeof before, &before));
+}
+
+/* ------------------------------------------------------------------------------------------------------ names */
+
+static void *named(void *arg)
+{
+    char name[16], *const out = arg;
+    OK(pthread_getname_np(pthread_self(), out, 16));
+    OK(prctl(PR_GET_NAME, name));
+    OK(strcmp(name, out));
+    OK(prctl(PR_SET_NAME, "longer than fifteen"));
+    OK(pthread_getname_np(pthread_self(), name, sizeof name));
+    OK(strcmp(name, "longer than fif"));
+    return NULL;
+}
+
+static void *parent(void *arg)
+{
+    char name[16];
+    OK(pthread_setname_np(pthread_self(), "parent"));
+    finish(start(named, arg));
+    OK(prctl(PR_GET_NAME, name));
+    OK(strcmp(name, "parent"));
+    return NULL;
+}
+
+CASE(names_are_inherited_and_one)
+{
+    char name[16];
+    finish(start(parent, name));
+    OK(strcmp(name, "parent"));
 }
