@@ -97,14 +97,13 @@ static void show(struct frames *f, uint64_t pc, const char *name, const char *fi
                 peet_stats_text(file), "line", (int)line, "inlined", inlined));
 }
 
-/** Is the address one of peet's own code?  @out_name: the function of the C library that it stands in for, or NULL */
+/** Is the address one of peet's own libraries?  @out_name: the function of others that it stands in for, or NULL */
 static int is_runtime(uint64_t pc, const char **out_name)
 {
-    Dl_info info, own;
+    Dl_info info;
 
     *out_name = NULL;
-    if (!dladdr((void *)(uintptr_t)pc, &info) || !dladdr((void *)(uintptr_t)peet_rt_setting, &own) ||
-        info.dli_fbase != own.dli_fbase)
+    if (!dladdr((void *)(uintptr_t)pc, &info) || !info.dli_fname || !strstr(info.dli_fname, "/libpeet-"))
         return 0;
     if (info.dli_sname && strncmp(info.dli_sname, "peet_", 5) != 0)
         *out_name = info.dli_sname + strspn(info.dli_sname, "_");
@@ -190,6 +189,8 @@ void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ct
     struct frames f = {.program = program, .list = list};
 
     unwind(ctx, frame, &f);
+    if (!f.n)
+        peet_host_report("    (nothing but code of peet's is on its stack)");
 }
 
 struct standing {

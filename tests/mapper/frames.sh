@@ -100,3 +100,26 @@ status=0
 "$peet" run -q -d out -- ./crash thread 2>err || status=$?
 equal "status" $status 139
 grep -q ' in shapes::table::fill(long)' err || fail "without -g: $(cat err)"
+
+# of the OpenMP library's own code nothing is shown, either
+cat >regions.c <<'END'
+#include <omp.h>
+static omp_lock_t lock;
+int main(void)
+{
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(2)
+    {
+        omp_set_lock(&lock); /* here */
+        if (omp_get_thread_num() < 2)
+            omp_set_lock(&lock);
+    }
+    return 0;
+}
+END
+must "$peetcc" -O1 -g -fopenmp -o regions regions.c
+status=0
+"$peet" run -q -n 2 -d out -- ./regions 2>err || status=$?
+equal "status of the regions" $status 3
+! grep -q 'libpeet' err || fail "frames of peet's: $(cat err)"
+grep -q " in main.omp_outlined.* (regions.c:$(sed -n '/;  *.. here/=' regions.c))" err || fail "where it waits: $(cat err)"
