@@ -6,6 +6,7 @@
 #include "common.h"
 #include "explanation.h"
 #include "base/stats.h"
+#include "openmp.h"
 #include "outcomes.h"
 #include "program.h"
 #include "replay.h"
@@ -181,6 +182,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
             (options->config.foreign == PEET_CONFIG_FOREIGN_AUTO && !peet_config_not_recorded(&options->config)),
         .libraries_low = options->config.consistency.module || options->config.explore,
         .is_foreign = is_foreign,
+        .brings_openmp = peet_cli_openmp_borrowed(program),
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
         .begun = begun,
         .begun_arg = folder,

@@ -164,18 +164,16 @@ static int add_preload(struct session *s)
         err = add_env(s, "ASAN_OPTIONS=%s", asan);
     if (err)
         return err;
+    const struct peet_cli_subject *const subject = s->subject;
+    const int alone = !sanitizer || subject->is_foreign, runtime = sanitizer || subject->is_foreign;
     char room[40] = "";
     if (s->room_fd >= 0)
         snprintf(room, sizeof(room), "/proc/self/fd/%d:", s->room_fd);
-    if (s->subject->is_foreign)
-        return add_env(s, "LD_PRELOAD=%s%s/libpeet-rt.so%s%s", room, s->subject->lib_dir, user && *user ? ":" : "",
-            user ? user : "");
-    if (sanitizer)
-        return add_env(s, "LD_PRELOAD=%s%s/libpeet-rt.so:%s%s%s", room, s->subject->lib_dir, sanitizer,
-            user && *user ? ":" : "", user ? user : "");
-    if (*room || user)
-        return add_env(s, "LD_PRELOAD=%s%s", room, user ? user : "");
-    return 0;
+    if (!*room && !runtime && !subject->brings_openmp && !user)
+        return 0;
+    return add_env(s, "LD_PRELOAD=%s%s%s%s%s%s%s%s", room, runtime ? subject->lib_dir : "",
+        runtime ? "/libpeet-rt.so:" : "", subject->brings_openmp ? subject->lib_dir : "",
+        subject->brings_openmp ? "/libpeet-omp.so:" : "", alone ? "" : sanitizer, alone ? "" : ":", user ? user : "");
 }
 
 static int make_environment(struct session *s)

@@ -22,6 +22,7 @@ struct peet_cli_subject {
     int pin_variants;        /* the C library's choice of memcpy() and its like does not go by this processor */
     int libraries_low;       /* they lie below the program, so that views of memory have room above both */
     int is_foreign;          /* it does not load the runtime by itself */
+    int brings_openmp;       /* an OpenMP library, but not peet's (openmp.h) */
     int show_progress;
     uint64_t expected_instructions; /* for the progress line; 0: not known */
     void (*begun)(void *arg);       /* called when the program has executed something, soon after it has; or NULL */

@@ -30,6 +30,25 @@ for level in -O0 -O2; do
         cmp hash.0 hash.1 || fail "$level $machine: two hashes"
     done
 done
+# a program that has no directives itself: the library's OpenMP is peet's all the same
+cat >calls.c <<'END'
+void library(void);
+int main(void)
+{
+    library();
+    return 0;
+}
+END
+gcc -fopenmp -o native calls.c -L. -lgcc_made -Wl,-rpath,"$PWD" || fail "gcc failed"
+"$peetcc" -O2 -o calls calls.c -L. -lgcc_made -Wl,-rpath,"$PWD" || fail "peetcc failed"
+./native >native.out || fail "native: status $?"
+for machine in "-n 4 -m ideal" "-n 2 -m bus --foreign=ranges"; do
+    # shellcheck disable=SC2086
+    timeout -k 1 100 "$peet" run -q $machine -d results -- ./calls >prog.out || fail "$machine, no directives: status $?"
+    cmp native.out prog.out || fail "$machine, no directives: another output"
+    [ "$(jq '.contexts | length' results/stats.json)" -ge 4 ] || fail "$machine, no directives: no threads"
+done
+
 cat >absent.c <<'END'
 void library(void)
 {
