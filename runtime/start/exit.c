@@ -67,8 +67,16 @@ void peet__exit_record(int status)
 /* Whoever calls exit(), too, while the end is under way would find no handler left and end the process. */
 static void expect_another(void);
 
+/* A module that calls exit() takes the whole run with it: that is a failure of the module's, which its host reports. */
+static void not_by_the_host(void)
+{
+    if (peet__rt.simulated && !peet__rt.in_subject)
+        abort();
+}
+
 static void late_handler(int status, void *arg)
 {
+    not_by_the_host();
     if (peet__rt.simulated)
         expect_another();
     peet__exit_record(status);
@@ -83,6 +91,7 @@ static void expect_another(void)
 
 static void last_handler(int status, void *arg)
 {
+    not_by_the_host();
     expect_another();
     peet__rt.exit_flushes = 1;
     peet__exit_record(status);

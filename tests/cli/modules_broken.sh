@@ -12,9 +12,9 @@ cat >odd.c <<'END_OF_C'
 #ifndef KIND
 #define KIND PEET_OBSERVER
 #endif
-enum { NONE, CRASH, ABORT, HANG, SLEEP, FINISH, STATS, NODE, ENV, SAID, SERVICE, MADE, MADE_HANGS, SILENT };
+enum { NONE, CRASH, ABORT, HANG, SLEEP, FINISH, STATS, NODE, ENV, SAID, SERVICE, MADE, MADE_HANGS, SILENT, EXIT };
 static const struct peet_param params[] = {
-    { "does", PEET_PARAM_ENUM, "", "none", "none|crash|abort|hang|sleep|finish|stats|node|env|said|service|made|made_hangs|silent", "What it does wrong" }, { 0 }
+    { "does", PEET_PARAM_ENUM, "", "none", "none|crash|abort|hang|sleep|finish|stats|node|env|said|service|made|made_hangs|silent|exit", "What it does wrong" }, { 0 }
 };
 static const struct peet_env *env;
 static uint64_t does, n;
@@ -39,6 +39,8 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
         *nowhere = 1;
     if (does == ABORT)
         abort();
+    if (does == EXIT)
+        exit(9);
     if (does == SAID)
         env->fail(env, "no more");
     if (does == SERVICE) /* of modules that need data: it is NULL */
@@ -90,10 +92,11 @@ agree() {
     [ "$seen" -gt 0 ] && [ "$seen" -ge "$booked" ] || fail "$1: $seen instructions seen, $booked booked"
 }
 must "$peet" run -q -d out --observe counts --observe ./odd.so -- ./sum 1000 >/dev/null
-for what in crash abort said service; do
+for what in crash abort exit said service; do
     case $what in
     crash) broken crash 'failed in its block(): Segmentation fault at address 0x0' ;;
     abort) broken abort 'failed in its block(): Aborted' ;;
+    exit) broken exit 'failed in its block(): Aborted' ;; # it would have taken the run with it
     said) broken said 'no more' ;;
     service) broken service 'failed in its block(): Segmentation fault at address 0x0' ;;
     esac
