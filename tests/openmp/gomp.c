@@ -6,6 +6,13 @@
 enum { N = 1000 };
 static long sums[64];
 static int order[64], norder;
+/* Before any program begins: the answer must not settle where later questions go. */
+static int early;
+__attribute__((constructor)) static void begin(void)
+{
+    early = omp_get_thread_num();
+}
+
 static long fib(int n)
 {
     long a, b;
@@ -21,7 +28,7 @@ static long fib(int n)
 void library(void)
 {
     long total = 0, atomic = 0;
-    int threads[16] = {0}, hits[N] = {0}, copied = 0, value = 0, chain[3] = {0};
+    int threads[16] = {early}, hits[N] = {0}, copied = 0, value = 0, chain[3] = {0};
     unsigned long long big = 0;
 #pragma omp parallel num_threads(4)
     {
@@ -109,6 +116,35 @@ void library(void)
 #pragma omp section
         sums[11] = 2;
     }
+    volatile unsigned long long none = 0;
+    int rounds = 0, last = 0;
+#pragma omp sections
+    {
+#pragma omp section
+        last += 1;
+#pragma omp section
+        last += 10;
+    }
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp for schedule(dynamic) reduction(+ : rounds)
+        for (unsigned long long i = 5; i < none; i++)
+            rounds++;
+#pragma omp for schedule(guided) reduction(+ : rounds)
+        for (unsigned long long i = none; i > 7; i--)
+            rounds++;
+#pragma omp for schedule(dynamic, 2) reduction(+ : rounds)
+        for (int i = 0; i < 100; i++) {
+            rounds += 1000;
+#pragma omp cancel for if (i == 50)
+        }
+#pragma omp for schedule(static, 4) lastprivate(last) reduction(+ : rounds)
+        for (int i = 90; i > 0; i -= 7) {
+            last = last < 0 ? 0 : i;
+            rounds += 1;
+        }
+    }
+    printf("%d %d\n", rounds, last);
     long check = 0;
     for (int i = 0; i < N; i++)
         check = check * 31 + hits[i];

@@ -107,6 +107,17 @@ ENTRY(size_t, ompc_get_affinity_format, (char *buffer, size_t bytes))
     return strlen(format_now);
 }
 
+/* In clang's header these are the names that begin with ompc_; in gcc's they are not. */
+ENTRY(void, omp_set_affinity_format, (const char *format))
+{
+    peet__omp_ompc_set_affinity_format(format);
+}
+
+ENTRY(size_t, omp_get_affinity_format, (char *buffer, size_t bytes))
+{
+    return peet__omp_ompc_get_affinity_format(buffer, bytes);
+}
+
 static const struct field {
     char letter;
     const char *name;
@@ -227,6 +238,7 @@ static size_t capture(char *buffer, size_t bytes, const char *format)
 
 /* clang-format off */
 ENTRY(size_t, ompc_capture_affinity, (char *buffer, size_t bytes, const char *format)) { return capture(buffer, bytes, format); }
+ENTRY(size_t, omp_capture_affinity, (char *buffer, size_t bytes, const char *format)) { return capture(buffer, bytes, format); }
 /* clang-format on */
 
 static void show(const char *format)
@@ -244,4 +256,5 @@ void peet__omp_affinity_show(void)
 
 /* clang-format off */
 ENTRY(void, ompc_display_affinity, (const char *format)) { show(format); }
+ENTRY(void, omp_display_affinity, (const char *format)) { show(format); }
 /* clang-format on */

@@ -35,8 +35,16 @@ static void run_all(struct omp_thread *thread, struct omp_team *team)
     }
 }
 
-int peet__omp_barrier(struct omp_thread *thread, int cancellable)
+/* When all have come and nobody has left. */
+static void forget_work(struct omp_team *team, int flags)
 {
+    if ((flags & OMP_BARRIER_ENDS_WORK) && team->cancelled != OMP_CANCEL_PARALLEL)
+        team->cancelled = OMP_CANCEL_NONE;
+}
+
+int peet__omp_barrier(struct omp_thread *thread, int flags)
+{
+    const int cancellable = flags & OMP_BARRIER_CANCELLABLE;
     struct omp_team *team = thread->member->team;
     int n = team->n;
     if (n == 1 || !team->tasking) {
@@ -44,6 +52,8 @@ int peet__omp_barrier(struct omp_thread *thread, int cancellable)
             run_all(thread, team);
         if (n > 1)
             peet__omp_barrier_event(&team->gate, n);
+        else
+            forget_work(team, flags);
         return 0;
     }
     peet__omp_order(&team->arrived, ++team->changes);
@@ -56,6 +66,7 @@ int peet__omp_barrier(struct omp_thread *thread, int cancellable)
         if (*arrived == n && team->tasks == 0) {
             *arrived = 0;
             team->generation++;
+            forget_work(team, flags);
             peet__omp_idle_wake_all(team);
             break;
         }

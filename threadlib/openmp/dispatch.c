@@ -151,7 +151,7 @@ static uint64_t units(const struct omp_dispatch *d, uint64_t iterations)
     return iterations / d->unit + (iterations % d->unit != 0);
 }
 
-static void begin(uint32_t schedule, uint64_t trip, int64_t chunk, int64_t lower, int64_t stride)
+void peet__omp_loop_begin(uint32_t schedule, uint64_t trip, int64_t chunk, int64_t lower, int64_t stride)
 {
     struct omp_thread *thread = peet__omp_self();
     struct omp_member *member = thread->member;
@@ -334,7 +334,7 @@ static void part_of_league(uint64_t trip, uint64_t *out_first, uint64_t *out_len
     ENTRY(void, __kmpc_dispatch_init_##suffix, \
         (struct omp_place * place, int32_t gtid, int32_t schedule, type lower, type upper, stype step, stype chunk)) \
     { \
-        begin((uint32_t)schedule, trips_##suffix(lower, upper, step), chunk, (int64_t)lower, step); \
+        peet__omp_loop_begin((uint32_t)schedule, trips_##suffix(lower, upper, step), chunk, (int64_t)lower, step); \
     } \
     ENTRY(void, __kmpc_dist_dispatch_init_##suffix, \
         (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type lower, type upper, stype step, \
@@ -345,7 +345,8 @@ static void part_of_league(uint64_t trip, uint64_t *out_first, uint64_t *out_len
         part_of_league(trips_##suffix(lower, upper, step), &first, &length, &is_last); \
         if (last) \
             *last = is_last; \
-        begin((uint32_t)schedule, length, chunk, (int64_t)((uint64_t)lower + first * (uint64_t)step), step); \
+        peet__omp_loop_begin((uint32_t)schedule, length, chunk, (int64_t)((uint64_t)lower + first * (uint64_t)step), \
+            step); \
     } \
     ENTRY(int, __kmpc_dispatch_next_##suffix, \
         (struct omp_place * place, int32_t gtid, int32_t *last, type *lower, type *upper, stype *step)) \

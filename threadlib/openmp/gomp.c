@@ -14,11 +14,19 @@
 enum { STATIC_CHUNKED = 33, STATIC = 34, DYNAMIC = 35, GUIDED = 36, RUNTIME = 37, ORDERED = 32 }; /* clang's numbers */
 enum { BIND_BITS = 7 }; /* of a region's flags */
 
+/* gcc's _Bool.  Of an argument it may set the lowest byte only, where clang expects all of the register to be set; and it
+ * passes results on as they are. */
+typedef int truth;
+
+static _Bool is_true(truth value)
+{
+    return (value & 0xff) != 0;
+}
+
 #define PLACE struct omp_place *place, int32_t gtid
 int32_t peet__omp___kmpc_single(PLACE);
 int32_t peet__omp___kmpc_cancel(PLACE, int32_t what);
 int32_t peet__omp___kmpc_cancellationpoint(PLACE, int32_t what);
-int32_t peet__omp___kmpc_cancel_barrier(PLACE);
 int32_t peet__omp___kmpc_omp_taskwait(PLACE);
 int32_t peet__omp___kmpc_omp_taskyield(PLACE, int end_part);
 void peet__omp___kmpc_taskgroup(struct omp_place *place, int gtid);
@@ -27,13 +35,8 @@ int32_t peet__omp___kmpc_omp_task_with_deps(PLACE, struct omp_kmp_task *kmp, int
     int32_t nmore, struct omp_dependence *more);
 void peet__omp___kmpc_omp_wait_deps(PLACE, int32_t n, struct omp_dependence *list, int32_t nmore,
     struct omp_dependence *more);
-void peet__omp___kmpc_dispatch_init_8(PLACE, int32_t schedule, int64_t lower, int64_t upper, int64_t step,
-    int64_t chunk);
 int peet__omp___kmpc_dispatch_next_8(PLACE, int32_t *last, int64_t *lower, int64_t *upper, int64_t *step);
-void peet__omp___kmpc_dispatch_init_8u(PLACE, int32_t schedule, uint64_t lower, uint64_t upper, int64_t step,
-    int64_t chunk);
 int peet__omp___kmpc_dispatch_next_8u(PLACE, int32_t *last, uint64_t *lower, uint64_t *upper, int64_t *step);
-void peet__omp___kmpc_dispatch_deinit(PLACE);
 
 /* ------------------------------------------------------------------------------------------- regions */
 
@@ -44,12 +47,20 @@ ENTRY(void, GOMP_parallel, (void (*fn)(void *), void *data, unsigned n, unsigned
 
 ENTRY(void, GOMP_barrier, (void))
 {
-    peet__omp_barrier(peet__omp_self(), 0);
+    peet__omp_barrier(peet__omp_self(), OMP_BARRIER_ENDS_WORK);
 }
 
-ENTRY(_Bool, GOMP_barrier_cancel, (void))
+/* Returns: 1 if the region is cancelled, which is all that counts here */
+static _Bool barrier_cancelled(void)
 {
-    return peet__omp___kmpc_cancel_barrier(NULL, 0) != 0;
+    struct omp_thread *thread = peet__omp_self();
+    return peet__omp_barrier(thread, OMP_BARRIER_CANCELLABLE | OMP_BARRIER_ENDS_WORK) ||
+        (peet__omp_env.cancellation && thread->member->team->cancelled == OMP_CANCEL_PARALLEL);
+}
+
+ENTRY(truth, GOMP_barrier_cancel, (void))
+{
+    return barrier_cancelled();
 }
 
 static char critical, atomic;
@@ -84,7 +95,7 @@ ENTRY(void, GOMP_atomic_end, (void))
     peet__omp_unlock(&atomic);
 }
 
-ENTRY(_Bool, GOMP_single_start, (void))
+ENTRY(truth, GOMP_single_start, (void))
 {
     return peet__omp___kmpc_single(NULL, 0) != 0;
 }
@@ -115,13 +126,13 @@ static int32_t cancelled(int which)
                       : OMP_CANCEL_TASKGROUP;
 }
 
-ENTRY(_Bool, GOMP_cancel, (int which, _Bool condition))
+ENTRY(truth, GOMP_cancel, (int which, truth condition))
 {
-    return (condition ? peet__omp___kmpc_cancel(NULL, 0, cancelled(which))
-                      : peet__omp___kmpc_cancellationpoint(NULL, 0, cancelled(which))) != 0;
+    return (is_true(condition) ? peet__omp___kmpc_cancel(NULL, 0, cancelled(which))
+                               : peet__omp___kmpc_cancellationpoint(NULL, 0, cancelled(which))) != 0;
 }
 
-ENTRY(_Bool, GOMP_cancellation_point, (int which))
+ENTRY(truth, GOMP_cancellation_point, (int which))
 {
     return peet__omp___kmpc_cancellationpoint(NULL, 0, cancelled(which)) != 0;
 }
@@ -130,7 +141,10 @@ ENTRY(_Bool, GOMP_cancellation_point, (int which))
 
 static void loop_begin(int32_t schedule, long start, long end, long step, long chunk)
 {
-    peet__omp___kmpc_dispatch_init_8(NULL, 0, schedule, start, step > 0 ? end - 1 : end + 1, step, chunk);
+    const unsigned long first = (unsigned long)start, last = (unsigned long)end, by = (unsigned long)step;
+    const uint64_t trip = step > 0 ? (start < end ? (last - first - 1) / by + 1 : 0)
+                                   : (start > end ? (first - last - 1) / (0 - by) + 1 : 0);
+    peet__omp_loop_begin((uint32_t)schedule, trip, chunk, start, step);
 }
 
 static _Bool loop_next(long *out_start, long *out_end)
@@ -146,58 +160,62 @@ static _Bool loop_next(long *out_start, long *out_end)
 
 typedef unsigned long long ull;
 
+/* Steps are numbers without a sign, and so large ones are: what there is, is counted here. */
 static void ull_begin(int32_t schedule, _Bool up, ull start, ull end, ull step, ull chunk)
 {
-    peet__omp___kmpc_dispatch_init_8u(NULL, 0, schedule, start, up ? end - 1 : end + 1, (int64_t)step, (int64_t)chunk);
-    if (start == end) /* none: there may be no number before the first one */
-        peet__omp___kmpc_dispatch_deinit(NULL, 0);
+    const ull trip =
+        up ? (start < end ? (end - start - 1) / step + 1 : 0) : (start > end ? (start - end - 1) / (0 - step) + 1 : 0);
+    peet__omp_loop_begin((uint32_t)schedule, trip, chunk > INT64_MAX ? INT64_MAX : (int64_t)chunk, (int64_t)start,
+        (int64_t)step);
+    peet__omp_self()->member->dispatch.down = !up;
 }
 
 static _Bool ull_next(ull *out_start, ull *out_end)
 {
+    const int down = peet__omp_self()->member->dispatch.down;
     uint64_t lower, upper;
-    int64_t step;
     peet__omp_chunk_over();
-    if (!peet__omp___kmpc_dispatch_next_8u(NULL, 0, NULL, &lower, &upper, &step))
+    if (!peet__omp___kmpc_dispatch_next_8u(NULL, 0, NULL, &lower, &upper, NULL))
         return 0;
     *out_start = lower;
-    *out_end = upper + (ull)(step > 0 ? 1 : -1);
+    *out_end = down ? upper - 1 : upper + 1;
     return 1;
 }
 
 #define LOOP(name, schedule) \
-    ENTRY(_Bool, GOMP_loop_##name##_start, \
+    ENTRY(truth, GOMP_loop_##name##_start, \
         (long start, long end, long step, long chunk, long *out_start, long *out_end)) \
     { \
         loop_begin(schedule, start, end, step, chunk); \
         return loop_next(out_start, out_end); \
     } \
-    ENTRY(_Bool, GOMP_loop_ull_##name##_start, \
-        (_Bool up, ull start, ull end, ull step, ull chunk, ull *out_start, ull *out_end)) \
+    ENTRY(truth, GOMP_loop_ull_##name##_start, \
+        (truth up, ull start, ull end, ull step, ull chunk, ull * out_start, ull * out_end)) \
     { \
-        ull_begin(schedule, up, start, end, step, chunk); \
+        ull_begin(schedule, is_true(up), start, end, step, chunk); \
         return ull_next(out_start, out_end); \
     } \
     NEXT(name)
 /* The schedule and its chunk are the control variable's. */
 #define RUNTIME_LOOP(name, schedule) \
-    ENTRY(_Bool, GOMP_loop_##name##_start, (long start, long end, long step, long *out_start, long *out_end)) \
+    ENTRY(truth, GOMP_loop_##name##_start, (long start, long end, long step, long *out_start, long *out_end)) \
     { \
         loop_begin(schedule, start, end, step, 0); \
         return loop_next(out_start, out_end); \
     } \
-    ENTRY(_Bool, GOMP_loop_ull_##name##_start, (_Bool up, ull start, ull end, ull step, ull *out_start, ull *out_end)) \
+    ENTRY(truth, GOMP_loop_ull_##name##_start, \
+        (truth up, ull start, ull end, ull step, ull * out_start, ull * out_end)) \
     { \
-        ull_begin(schedule, up, start, end, step, 0); \
+        ull_begin(schedule, is_true(up), start, end, step, 0); \
         return ull_next(out_start, out_end); \
     } \
     NEXT(name)
 #define NEXT(name) \
-    ENTRY(_Bool, GOMP_loop_##name##_next, (long *out_start, long *out_end)) \
+    ENTRY(truth, GOMP_loop_##name##_next, (long *out_start, long *out_end)) \
     { \
         return loop_next(out_start, out_end); \
     } \
-    ENTRY(_Bool, GOMP_loop_ull_##name##_next, (ull * out_start, ull * out_end)) \
+    ENTRY(truth, GOMP_loop_ull_##name##_next, (ull * out_start, ull * out_end)) \
     { \
         return ull_next(out_start, out_end); \
     }
@@ -257,12 +275,12 @@ PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 
 ENTRY(void, GOMP_loop_end, (void))
 {
-    peet__omp_barrier(peet__omp_self(), 0);
+    peet__omp_barrier(peet__omp_self(), OMP_BARRIER_ENDS_WORK);
 }
 
-ENTRY(_Bool, GOMP_loop_end_cancel, (void))
+ENTRY(truth, GOMP_loop_end_cancel, (void))
 {
-    return peet__omp___kmpc_cancel_barrier(NULL, 0) != 0;
+    return barrier_cancelled();
 }
 
 ENTRY(void, GOMP_loop_end_nowait, (void)) {}
@@ -284,7 +302,10 @@ ENTRY(unsigned, GOMP_sections_next, (void))
 
 static void sections_begin(unsigned count)
 {
+    struct omp_member *const member = peet__omp_self()->member;
     ull_begin(DYNAMIC, 1, 1, count + 1ull, 1, 1);
+    if (member->team->n == 1) /* has all at once, but asks for one after the other */
+        member->dispatch.last = member->dispatch.step = 1;
 }
 
 ENTRY(unsigned, GOMP_sections_start, (unsigned count))
@@ -314,12 +335,12 @@ ENTRY(void, GOMP_parallel_sections, (void (*fn)(void *), void *data, unsigned n,
 
 ENTRY(void, GOMP_sections_end, (void))
 {
-    peet__omp_barrier(peet__omp_self(), 0);
+    peet__omp_barrier(peet__omp_self(), OMP_BARRIER_ENDS_WORK);
 }
 
-ENTRY(_Bool, GOMP_sections_end_cancel, (void))
+ENTRY(truth, GOMP_sections_end_cancel, (void))
 {
-    return peet__omp___kmpc_cancel_barrier(NULL, 0) != 0;
+    return barrier_cancelled();
 }
 
 ENTRY(void, GOMP_sections_end_nowait, (void)) {}
@@ -363,10 +384,14 @@ static struct omp_dependence *dependences(void **list, int32_t *out_n)
 }
 
 ENTRY(void, GOMP_task,
-    (void (*fn)(void *), void *data, void (*copy)(void *, void *), long bytes, long align, _Bool deferred,
+    (void (*fn)(void *), void *data, void (*copy)(void *, void *), long bytes, long align, truth deferred,
         unsigned flags, void **depend, int priority, void *detach))
 {
     struct omp_thread *thread = peet__omp_self();
+    const struct omp_taskgroup *group = thread->task->group;
+    if (peet__omp_env.cancellation &&
+        (thread->member->team->cancelled == OMP_CANCEL_PARALLEL || (group && group->cancelled)))
+        return;
     const size_t unit = align > 0 ? (size_t)align : 1;
     struct omp_kmp_task *const kmp = &peet__omp_task_new(thread,
         (flags & UNTIED ? 0 : OMP_TASK_TIED) | (flags & FINAL ? OMP_TASK_FINAL : 0) |
@@ -380,17 +405,18 @@ ENTRY(void, GOMP_task,
         peet__omp_die("code compiled by gcc makes a task with detach(), which is not there; compile it by peetcc");
     task->fn = fn;
     task->data = (void *)(((uintptr_t)(task + 1) + unit - 1) / unit * unit);
-    if (copy)
+    if (copy) {
         copy(task->data, data);
-    else
+        kmp->part = 1; /* as if it had begun: it is never left out, since its end destroys the copies */
+    } else
         memcpy(task->data, data, (size_t)bytes);
     if (flags & PRIORITY)
         kmp->data2.priority = priority;
     if (flags & DEPEND)
         all = dependences(depend, &n);
-    if (deferred && n)
+    if (is_true(deferred) && n)
         peet__omp___kmpc_omp_task_with_deps(NULL, thread->gtid, kmp, n, all, 0, NULL);
-    else if (deferred)
+    else if (is_true(deferred))
         peet__omp___kmpc_omp_task(NULL, thread->gtid, kmp);
     else {
         if (n)
@@ -418,6 +444,19 @@ ENTRY(void, GOMP_taskgroup_start, (void))
 ENTRY(void, GOMP_taskgroup_end, (void))
 {
     peet__omp___kmpc_end_taskgroup(NULL, peet__omp_self()->gtid);
+}
+
+/* ------------------------------------------------------------------------------------- error directives */
+
+ENTRY(void, GOMP_warning, (const char *message, size_t bytes))
+{
+    peet__omp_warn("the program's error directive: %.*s", bytes > 4096 ? 4096 : (int)bytes,
+        message ? message : "warning");
+}
+
+ENTRY(void, GOMP_error, (const char *message, size_t bytes))
+{
+    peet__omp_die("the program's error directive: %.*s", bytes > 4096 ? 4096 : (int)bytes, message ? message : "error");
 }
 
 /* --------------------------------------------------------------------------------------- what is not here */
@@ -455,6 +494,7 @@ ABSENT(GOMP_doacross_post)
 ABSENT(GOMP_doacross_wait)
 ABSENT(GOMP_doacross_ull_post)
 ABSENT(GOMP_doacross_ull_wait)
+ABSENT(GOMP_scope_start)
 ABSENT(GOMP_sections2_start)
 ABSENT(GOMP_taskloop)
 ABSENT(GOMP_taskloop_ull)
@@ -464,10 +504,15 @@ ABSENT(GOMP_taskgroup_reduction_register)
 ABSENT(GOMP_taskgroup_reduction_unregister)
 ABSENT(GOMP_workshare_task_reduction_unregister)
 ABSENT(GOMP_teams)
+ABSENT(GOMP_teams4)
 ABSENT(GOMP_teams_reg)
 ABSENT(GOMP_target)
 ABSENT(GOMP_target_data)
 ABSENT(GOMP_target_end_data)
 ABSENT(GOMP_target_update)
+ABSENT(GOMP_target_ext)
+ABSENT(GOMP_target_data_ext)
+ABSENT(GOMP_target_update_ext)
+ABSENT(GOMP_target_enter_exit_data)
 ABSENT(GOMP_alloc)
 ABSENT(GOMP_free)

@@ -16,6 +16,7 @@ static const char *const makers[] = {
     "__kmpc_omp_target_task_alloc",
     "__kmpc_taskloop",
     "__kmpc_taskloop_5",
+    "GOMP_task",
 };
 
 /* The dynamic linker has made most addresses absolute, but not those of every image. */

@@ -197,6 +197,7 @@ struct omp_dispatch {
     uint64_t end;         /* of the present chunk */
     int posted;           /* ordered: its region has been executed */
     int64_t lower, stride;
+    int down; /* gcc's loops of numbers without a sign: it counts downwards */
 };
 
 /** A member's view of the doacross loop that it is in. */
@@ -356,8 +357,13 @@ void peet__omp_invoke(omp_microtask *fn, int32_t *gtid, int32_t *tid, long count
 void peet__omp_member_begin(struct omp_member *member, struct omp_team *team, struct omp_task *parent, int tid);
 
 /* ---- barrier.c */
-/** All members, and all tasks of the team.  @cancellable: returns 1 at once if the region is being cancelled */
-int peet__omp_barrier(struct omp_thread *thread, int cancellable);
+enum omp_barrier_flags {
+    OMP_BARRIER_CANCELLABLE = 1, /* it returns 1 at once if the region is being cancelled */
+    /* A loop or sections that were cancelled before it are forgotten: gcc has no other call for that. */
+    OMP_BARRIER_ENDS_WORK = 2,
+};
+/** All members, and all tasks of the team. */
+int peet__omp_barrier(struct omp_thread *thread, int flags);
 /** Wake the threads that sleep at the barrier. */
 void peet__omp_idle_wake_all(struct omp_team *team);
 
@@ -417,6 +423,8 @@ void peet__omp_group_begin(struct omp_thread *thread);
 void peet__omp_group_end(struct omp_thread *thread);
 
 /* ---- dispatch.c */
+/** A loop of @trip iterations, given out by @schedule (clang's number) in chunks of @chunk (0: none was asked for). */
+void peet__omp_loop_begin(uint32_t schedule, uint64_t trip, int64_t chunk, int64_t lower, int64_t stride);
 /** The loop that this member comes to, made by the first that does. */
 struct omp_loop *peet__omp_loop_enter(struct omp_member *member);
 void peet__omp_loop_leave(struct omp_member *member, struct omp_loop *loop);

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const names[] = {
 #define X(name) #name,
@@ -31,6 +33,16 @@ static entry_fn *find_plain(const char *name)
 {
     static const char *const files[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
     static void *library;
+    static const char *const gcc_names[][2] = {
+        /* as code compiled by gcc calls them; libomp has Fortran's functions by these names */
+        {"omp_capture_affinity", "ompc_capture_affinity"},
+        {"omp_display_affinity", "ompc_display_affinity"},
+        {"omp_get_affinity_format", "ompc_get_affinity_format"},
+        {"omp_set_affinity_format", "ompc_set_affinity_format"},
+    };
+    for (size_t i = 0; i < sizeof gcc_names / sizeof *gcc_names; i++)
+        if (strcmp(name, gcc_names[i][0]) == 0)
+            name = gcc_names[i][1];
     entry_fn *found = (entry_fn *)dlsym(RTLD_NEXT, name);
     for (size_t i = 0; !found && !library && i < sizeof files / sizeof *files; i++)
         library = dlopen(files[i], RTLD_LAZY | RTLD_GLOBAL);
@@ -59,16 +71,6 @@ static void introduce(void)
     number(NULL);
 }
 
-entry_fn *peet__omp_resolve(unsigned index)
-{
-    if (peet_rt_simulated())
-        return peet__omp_table[index] = peet__omp_entries[index][SIMULATED];
-    if (under_peet_run) /* constructors, before the simulation begins: regions have one thread, for the moment */
-        return peet__omp_entries[index][SIMULATED];
-    introduce();
-    return peet__omp_table[index] = find_plain(names[index]);
-}
-
 static void forked(void)
 {
     if (peet_rt_simulated())
@@ -79,9 +81,30 @@ static void forked(void)
         peet__omp_table[i] = peet__omp_entries[i][LAZY];
 }
 
-__attribute__((constructor)) static void begin(void)
+/* Libraries that gcc made do not know of this one: their constructors may run before its own. */
+static void learn(void)
 {
+    static int known;
+    if (known++)
+        return;
+    getenv("PEET_CONFIG"); /* libpeet-rt's function: it begins at the latest now */
     under_peet_run = peet_rt_setting("PEET_CONFIG") != NULL;
     if (under_peet_run)
         pthread_atfork(NULL, NULL, forked);
+}
+
+entry_fn *peet__omp_resolve(unsigned index)
+{
+    learn();
+    if (peet_rt_simulated())
+        return peet__omp_table[index] = peet__omp_entries[index][SIMULATED];
+    if (under_peet_run) /* constructors, before the simulation begins: regions have one thread, for the moment */
+        return peet__omp_entries[index][SIMULATED];
+    introduce();
+    return peet__omp_table[index] = find_plain(names[index]);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    learn();
 }
