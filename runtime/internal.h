@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
+#include "arch/x86_64/float_control.h"
 #include "arch/x86_64/fs.h"
 #include "arch/x86_64/registers.h"
 #include "arch/x86_64/swap.h"
@@ -422,6 +423,7 @@ static inline __attribute__((always_inline)) void peet__leave(enum peet_yield wh
     ctx->why = why;
     ctx->state = why == PEET_YIELD_DONE ? PEET__CTX_DONE : PEET__CTX_SUSPENDED;
     peet__rt.in_subject = 0;
+    ctx->saved.x87_flags = peet__x87_flags();
     if (__builtin_expect(!ctx->uc, 1))
         peet__swap(&ctx->saved, &peet__rt.host);
     else

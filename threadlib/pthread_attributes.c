@@ -61,6 +61,8 @@ PUBLIC int pthread_setname_np(pthread_t thread, const char *name)
     if (!t)
         return ESRCH;
     strcpy(t->name, name);
+    if (t->is_main) /* as the kernel has it */
+        PEET__REAL(prctl)(PR_SET_NAME, name);
     return 0;
 }
 

@@ -45,7 +45,7 @@ static struct peet__saved initial_state(const struct peet_ctx *ctx)
     top[1] = ctx->a;
     top[2] = ctx->b;
     top[3] = top[4] = top[5] = 0;
-    return (struct peet__saved){top, NULL, (void *)peet__ctx_entry, 0x1f80, 0x37f};
+    return (struct peet__saved){top, NULL, (void *)peet__ctx_entry, 0x1f80, 0x37f, 0};
 }
 
 void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
@@ -170,9 +170,11 @@ PUBLIC void peet_ctx_inherit(struct peet_ctx *ctx, const struct peet_ctx *creato
     if (!ctx->uc) {
         ctx->saved.mxcsr = creator->saved.mxcsr;
         ctx->saved.x87_control = creator->saved.x87_control;
+        ctx->saved.x87_flags = creator->saved.x87_flags;
     } else {
         ctx->uc->uc_mcontext.fpregs->mxcsr = creator->uc->uc_mcontext.fpregs->mxcsr;
         ctx->uc->uc_mcontext.fpregs->cwd = creator->uc->uc_mcontext.fpregs->cwd;
+        ctx->uc->uc_mcontext.fpregs->swd = creator->uc->uc_mcontext.fpregs->swd;
     }
 }
 
@@ -236,6 +238,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         rt->signals = 1;
         peet__ctl->limit = NULL;
     }
+    peet__x87_flags_set(ctx->saved.x87_flags);
     if (__builtin_expect(!ctx->uc, 1))
         peet__swap(&rt->host, &ctx->saved);
     else

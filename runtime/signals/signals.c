@@ -197,14 +197,14 @@ static void call_now(void *arg)
     const struct handler_call *call = arg;
     const uint32_t fresh = 0x1f80;
     uint32_t interrupted;
-    struct peet__float_control control = peet__float_control_get();
+    struct peet__x87 x87;
+    peet__x87_keep(&x87);
     __asm__ volatile("stmxcsr %0\n\tldmxcsr %1" : "=m"(interrupted) : "m"(fresh));
-    peet__float_control_set((struct peet__float_control){fresh, 0x37f});
     if (call->action.sa_flags & SA_SIGINFO)
         call->action.sa_sigaction(call->signal, call->info, call->uc);
     else
         call->action.sa_handler(call->signal);
-    peet__float_control_set(control);
+    peet__x87_restore(&x87);
     __asm__ volatile("ldmxcsr %0" : : "m"(interrupted));
 }
 

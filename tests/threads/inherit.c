@@ -160,3 +160,25 @@ CASE(names_are_inherited_and_one)
     finish(start(parent, name));
     OK(strcmp(name, "parent"));
 }
+
+/* ------------------------------------------------------------------------------- what has happened, x87 too */
+
+static void *divide(void *arg)
+{
+    volatile long double one = 1, zero = 0;
+    fedisableexcept(FE_ALL_EXCEPT);
+    one = one / zero;
+    return fetestexcept(FE_DIVBYZERO) ? arg : NULL;
+}
+
+CASE(x87_flags_are_each_threads_own)
+{
+    volatile long double x = 1, y = 3;
+    fenv_t before;
+    feholdexcept(&before);
+    feenableexcept(FE_DIVBYZERO);
+    EQUAL(finish(start(divide, (void *)1)), 1);
+    x = x / y; /* no SIGFPE of the thread's */
+    EQUAL(fetestexcept(FE_DIVBYZERO), 0);
+    fesetenv(&before);
+}

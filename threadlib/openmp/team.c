@@ -281,6 +281,8 @@ static void fork_team(struct omp_thread *thread, int n, int league, omp_microtas
         release(thread, team);
     }
     peet__omp_member_run(thread, &team->members[0]);
+    if (hot) /* as libomp does */
+        peet__float_control_set(team->control);
     peet__omp_loops_end(team);
     thread->depth = depth;
     *busy -= n - 1;

@@ -30,4 +30,39 @@ static inline void peet__float_control_set(struct peet__float_control control)
         __asm__ volatile("fldcw %0" : : "m"(control.x87));
 }
 
+/** What has happened in the x87 unit, which the switch between contexts leaves alone; MXCSR has its own such flags. */
+static inline uint16_t peet__x87_flags(void)
+{
+    enum { FLAGS = 0x7f };
+    uint16_t status;
+    __asm__ volatile("fnstsw %0" : "=a"(status));
+    return status & FLAGS;
+}
+
+static inline void peet__x87_flags_set(uint16_t flags)
+{
+    enum { FLAGS = 0x7f, SUMMARY = 0x8080, STATUS = 2 };
+    uint16_t environment[14];
+    if (peet__x87_flags() == flags)
+        return;
+    __asm__ volatile("fnstenv %0" : "=m"(environment));
+    environment[STATUS] = (uint16_t)((environment[STATUS] & ~(FLAGS | SUMMARY)) | flags);
+    __asm__ volatile("fldenv %0" : : "m"(environment));
+}
+
+/** All of the x87 unit, which is as a new program finds it then. */
+struct peet__x87 {
+    uint8_t state[108];
+};
+
+static inline void peet__x87_keep(struct peet__x87 *out)
+{
+    __asm__ volatile("fnsave %0" : "=m"(*out));
+}
+
+static inline void peet__x87_restore(const struct peet__x87 *kept)
+{
+    __asm__ volatile("frstor %0" : : "m"(*kept));
+}
+
 #endif

@@ -17,7 +17,7 @@
 struct peet__saved {
     void *rsp, *rbp, *pc;
     uint32_t mxcsr;
-    uint16_t x87_control;
+    uint16_t x87_control, x87_flags; /* the latter: see peet__x87_flags() */
 };
 _Static_assert(offsetof(struct peet__saved, rbp) == 8 && offsetof(struct peet__saved, pc) == 16 &&
         offsetof(struct peet__saved, mxcsr) == 24 && offsetof(struct peet__saved, x87_control) == 28,
