@@ -180,7 +180,9 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .quiet = options->quiet,
         .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD ||
             (options->config.foreign == PEET_CONFIG_FOREIGN_AUTO && !peet_config_not_recorded(&options->config)),
-        .libraries_low = options->config.consistency.module || options->config.explore,
+        .libraries_low = options->config.consistency.module || options->config.explore || options->config.replay_token,
+        .each_event =
+            options->config.explain || (options->config.replay_token && strchr(options->config.replay_token, ',')),
         .is_foreign = is_foreign,
         .brings_openmp = peet_cli_openmp_borrowed(program),
         .show_progress = !options->quiet && isatty(STDERR_FILENO),

@@ -197,6 +197,8 @@ static int make_environment(struct session *s)
         err = add_env(s, "PEET_PROCESSORS=%llu", (unsigned long long)subject->processors);
     if (!err)
         err = add_env(s, "PEET_QUIET=%d", subject->quiet != 0);
+    if (!err && subject->each_event)
+        err = add_env(s, "PEET_LOCKS=events");
     if (!err)
         err = add_env(s, PEET_SPILL_SETTING "=%d", s->spill_fd);
     if (!err && s->room_fd >= 0)

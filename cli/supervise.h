@@ -21,6 +21,7 @@ struct peet_cli_subject {
     int quiet;               /* the host says nothing but what is wrong */
     int pin_variants;        /* the C library's choice of memcpy() and its like does not go by this processor */
     int libraries_low;       /* they lie below the program, so that views of memory have room above both */
+    int each_event;          /* contexts stop at each event, also one that is alone: somebody asks where they stand */
     int is_foreign;          /* it does not load the runtime by itself */
     int brings_openmp;       /* an OpenMP library, but not peet's (openmp.h) */
     int show_progress;

@@ -393,7 +393,7 @@ const char *peet_config_not_recorded(const struct peet_config *config)
 #ifdef PEET_SANITIZED
     return "not in a build with AddressSanitizer";
 #endif
-    return config->consistency.module || config->explore
+    return config->consistency.module || config->explore || config->replay_token
         ? "not with a model of consistency, nor when executions are explored"
         : NULL;
 }

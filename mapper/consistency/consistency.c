@@ -471,6 +471,14 @@ static void one_for_all(struct peet_map_consistency *c, uint64_t address, uint64
     touch(c, address, bytes, PEET_VIEW_ONE, writes);
 }
 
+static void note_made(struct peet_map_consistency *c, const struct peet_made *made)
+{
+    if (c->made && c->nmade == PEET_MADE_MOST)
+        c->more++;
+    else if (c->made)
+        c->made[c->nmade++] = *made;
+}
+
 static void reference(struct peet_map *map, unsigned hw, const struct peet_block *block, const struct peet_ref *ref,
     const uint64_t *values, uint64_t now)
 {
@@ -502,9 +510,9 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
         }
         if (c->looked && ref->kind != PEET_REF_STORE)
             note_read(map, hw, it.address, bytes);
-        if (c->made && c->nmade < PEET_MADE_MOST)
-            c->made[c->nmade++] = (struct peet_made){
-                it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw, block->function};
+        note_made(c,
+            &(struct peet_made){
+                it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw, block->function});
         if (modelled && !c->world->shared(c->world->arg, it.address)) {
             note_framed(c, hw, writes && ref->flags & PEET_REF_STACK);
             one_for_all(c, it.address, bytes, writes);
@@ -575,8 +583,7 @@ void peet__consistency_library(struct peet_map *map, struct peet_map_core *core,
 {
     struct peet_map_consistency *c = map->consistency;
 
-    (void)core;
-    if (!c->footprint || !c->world->concurrent(c->world->arg))
+    if (!c->footprint || (!c->made && !c->world->concurrent(c->world->arg)))
         return;
     for (uint32_t r = 0; r < event->block->nrefs; r++) {
         const struct peet_ref *ref = &event->block->refs[r];
@@ -592,6 +599,11 @@ void peet__consistency_library(struct peet_map *map, struct peet_map_core *core,
                 bytes *= it.count;
                 it.count = 1;
             }
+            note_made(c,
+                &(struct peet_made){
+                    it.address, bytes, ref->kind, 0, 0, (uint32_t)(core - map->cores), event->block->function});
+            if (!c->world->concurrent(c->world->arg))
+                continue;
             touch(c, it.address, bytes, PEET_VIEW_LIBRARY, writes);
             c->memory_epoch += (uint64_t)writes;
         }

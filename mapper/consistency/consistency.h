@@ -79,7 +79,7 @@ struct peet_made {
     uint32_t hw;
     const struct peet_function *function;
 };
-enum { PEET_MADE_MOST = 64 };
+enum { PEET_MADE_MOST = 4096 };
 
 /** What a processor has read, since explore.c emptied the list. */
 enum { PEET_LOOKED_MOST = 64 };
@@ -115,9 +115,9 @@ struct peet_map_consistency {
     uint64_t frame_stores;            /* of these, by stores of functions to their own frames */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
     uint64_t events, stores, private_stores;
-    uint8_t commuting;      /* PEET_HOW_...: the locked store under way is one; 0: not */
-    struct peet_made *made; /* explaining: of the step under way, the first so many; NULL: nobody wants them */
-    uint32_t nmade;
+    uint8_t commuting;          /* PEET_HOW_...: the locked store under way is one; 0: not */
+    struct peet_made *made;     /* explaining: of the step under way, the first so many; NULL: nobody wants them */
+    uint32_t nmade, more;       /* the latter: for which there was no room */
     struct peet_looked *looked; /* exploring: of each processor; NULL: nobody wants it */
 };
 

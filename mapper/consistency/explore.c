@@ -614,14 +614,15 @@ void peet__explore_engine(struct peet_map *map)
     struct peet_footprint footprint;
     struct peet_abstract_event stood;
     uint64_t stood_args[8];
-    struct peet_made made[PEET_MADE_MOST];
+    struct peet_made *made = chooser->explain ? calloc(PEET_MADE_MOST, sizeof *made) : NULL;
     struct peet_step step;
     struct peet_option chosen;
     unsigned n;
 
-    if (!e.stands || !looked) {
+    if (!e.stands || !looked || (chooser->explain && !made)) {
         free(e.stands);
         free(looked);
+        free(made);
         peet__map_fail(map, PEET_ENOMEM, "out of memory");
         return;
     }
@@ -629,7 +630,7 @@ void peet__explore_engine(struct peet_map *map)
         e.stands[hw].most = PEET_EXPLORE_LOOKS;
     footprint = (struct peet_footprint){0};
     map->consistency->footprint = e.footprint = &footprint;
-    map->consistency->made = chooser->explain ? made : NULL;
+    map->consistency->made = made;
     map->consistency->looked = looked;
     n = go_on(&e, options);
     while (!map->ended && !map->error.code) {
@@ -669,7 +670,7 @@ void peet__explore_engine(struct peet_map *map)
             if (chooser->stands)
                 chooser->stands(chooser->arg, &step);
         }
-        map->consistency->nmade = 0;
+        map->consistency->nmade = map->consistency->more = 0;
         look = options[choice].is_move ? NULL : e.stands[options[choice].hw].look;
         take(&e, &chosen);
         note_emptied(&e, &chosen);
@@ -678,6 +679,7 @@ void peet__explore_engine(struct peet_map *map)
         if (chooser->explain) {
             step.made = made;
             step.nmade = map->consistency->nmade;
+            step.more = map->consistency->more;
             chooser->explain(chooser->arg, &step);
         }
         chooser->done(chooser->arg, &footprint);
@@ -686,5 +688,6 @@ void peet__explore_engine(struct peet_map *map)
     map->consistency->made = NULL;
     map->consistency->looked = NULL;
     free(looked);
+    free(made);
     free(e.stands);
 }

@@ -50,7 +50,7 @@ struct peet_step {
     uint32_t source;                         /* the context's number as the source has it; of a move: nobody's */
     const struct peet_abstract_event *event; /* before which the context stood; NULL: a move */
     const struct peet_made *made;
-    uint32_t nmade;
+    uint32_t nmade, more; /* the latter: references that are not in @made */
 };
 
 struct peet_map_chooser {

@@ -93,7 +93,7 @@ static int named_by_symbol(struct object *o)
 {
     const size_t n = strlen(o->data->name);
 
-    return o->data->kind == PEET_DATA_GLOBAL && peet_host_name_of(o->where.address, o->name, sizeof o->name) &&
+    return o->data->kind == PEET_DATA_GLOBAL && peet_host_symbol_of(o->where.address, o->name, sizeof o->name) &&
         !strncmp(o->name, o->data->name, n) && o->name[n] == '.' && !strchr(o->name, '+');
 }
 
@@ -343,7 +343,7 @@ static void explain_reference(const struct peet_step *step, const struct peet_ma
     json_t *one = begin(own ? step->context : peet_map_context_on(here.map, made->hw), made->hw, what);
     int64_t value;
 
-    if (own && made->function && *made->function->file)
+    if (own && made->function)
         add_place(one, made->function->name, made->function->file, made->line);
     add_variable(one, made->address, made->bytes);
     /* what lies on a stack is soon something else, unless others could have gone on at once */
@@ -400,6 +400,12 @@ static void explain_event(const struct peet_step *step)
     for (uint32_t i = 0; i < step->nmade; i++)
         if (!is_inner(&step->made[i]))
             explain_reference(step, &step->made[i]);
+    if (step->more) {
+        char text[60];
+
+        snprintf(text, sizeof text, "%u more references, not listed", step->more);
+        put(begin(step->context, step->option->hw, text));
+    }
 }
 
 void peet_explain_step(void *arg, const struct peet_step *step)

@@ -111,3 +111,33 @@ said "  locks.c:$second  *mutex lock locks.second$"
 said "  locks.c:$second  *mutex lock locks.first$"
 ! grep -q 'rtld\|stack 0x\|writes 0x' table.txt || fail "what libraries do is listed: $(cat table.txt)"
 exit 0
+
+# places while main() is alone; what library functions do with the program's data
+cat >alone.c <<'END'
+#include <pthread.h>
+#include <string.h>
+static pthread_mutex_t lock;
+static char from[64] = "something", to[64];
+static volatile size_t bytes = 10;
+static void *work(void *arg)
+{
+    return arg;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&lock); /* 13 */
+    memcpy(to, from, bytes);
+    pthread_mutex_unlock(&lock); /* 15 */
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+    return to[0] == 0;
+}
+END
+must "$peetcc" -O1 -g -fno-builtin -pthread -o alone alone.c
+must "$peet" run -q -d out.alone --cores 2 --explore all -- ./alone >/dev/null 2>&1
+token=$(must jq -r '.exploration.list[0].token' out.alone/stats.json)
+must "$peet" run -d why --cores 2 --explain --replay-token "$token" -- ./alone >stdout.txt 2>table.txt
+said " alone.c:13  *mutex lock lock$"
+said " alone.c:15  *mutex unlock lock$"
+said " memcpy  *writes to.0.$"
