@@ -156,14 +156,16 @@ void peet_ctx_stack(const struct peet_ctx *ctx, uint64_t *out_lo, uint64_t *out_
  *  saved registers): out[0] rip, out[1] rsp, out[2] rbp, [3] rbx, [4..7] r12..r15. */
 void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8]);
 
+#define PEET_RT_OUTSIDE UINT64_MAX
+
 /**
  * The host's entry, exported by libpeet-host.so as `peet_host_main`, called once by start-up on the
  * host stack.  It runs the subject to its end by resuming contexts.  Returns the exit status of the
  * subject; what it wants to say has gone to the result folder and the result pipe.
  */
 struct peet_host_hooks {
-    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack.  @pc: 0:
-     * somebody outside has ended it */
+    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack.
+     * @pc: PEET_RT_OUTSIDE: somebody outside has ended it; 0: a call of a null pointer */
     void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
     /** The host has failed: a fault or abort() in its world, or (@hangs) a signal that is to end the run waits, and for
      * seconds no context has been resumed.  @uc: the interrupted ucontext_t.  In a signal handler, which it may leave

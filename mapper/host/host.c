@@ -413,7 +413,7 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){0});
     char demangled[400];
 
-    if (pc) {
+    if (pc != PEET_RT_OUTSIDE) {
         peet_host_report("%s", why);
         if (name)
             peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc,
@@ -427,14 +427,15 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
         return;
     host.found = peet_host_explore_crashed(signal);
     end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name",
-        strsignal(signal), "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc),
-        "address", peet_stats_u64(address), "function", peet_stats_text(name ? name : ""), "backtrace", frames);
+        strsignal(signal), "message", peet_stats_text(why), "context", (json_int_t)number, "pc",
+        peet_stats_u64(pc == PEET_RT_OUTSIDE ? 0 : pc), "address", peet_stats_u64(address), "function",
+        peet_stats_text(name ? name : ""), "backtrace", frames);
     write_crash(json_incref(end));
     if (words_end && source != UINT32_MAX && !peet_host_explores(&host.config) &&
         /* an exploration's engine does not go on alone */
         !peet_source_crash(host.source, source, words_end, 128 + signal) && !peet_map_go_on(host.map, &error)) {
         write_crash(json_incref(end));
-    } else if (!pc && !peet_host_explores(&host.config)) {
+    } else if (pc == PEET_RT_OUTSIDE && !peet_host_explores(&host.config)) {
         peet_map_conclude(host.map);
         write_crash(json_incref(end));
     }

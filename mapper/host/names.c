@@ -54,7 +54,7 @@ struct wanted {
     void *arg;
     int found;
     const char *name;
-    uint64_t offset;
+    uint64_t offset, bytes; /* into the symbol, and of it */
 };
 
 static int look_at(const ElfW(Sym) * one, const char *name, struct wanted *w)
@@ -72,6 +72,7 @@ static int look_at(const ElfW(Sym) * one, const char *name, struct wanted *w)
         return 0;
     w->name = name;
     w->offset = w->address - one->st_value;
+    w->bytes = one->st_size;
     w->found = 1;
     return 1;
 }
@@ -172,7 +173,7 @@ static int member_of(const char *path, uint64_t address, char *out_name, size_t 
 {
     struct peet_debuginfo **const info = info_of(path);
     const struct peet_variable *all;
-    char inner[200];
+    char inner[200], whole[400];
     uint64_t begin;
     size_t n = 0;
 
@@ -181,46 +182,53 @@ static int member_of(const char *path, uint64_t address, char *out_name, size_t 
         if (all[i].flags & PEET_VARIABLE_TLS || address < all[i].address || address - all[i].address >= all[i].bytes)
             continue;
         begin = all[i].address + peet_type_at(all[i].type, address - all[i].address, 0, inner, sizeof inner);
-        peet_host_cut_name(inner);
-        if (begin != address || !*inner)
+        snprintf(whole, sizeof whole, "%s%s%s", all[i].name, *inner && *inner != '[' ? "." : "", inner);
+        peet_host_cut_name(whole);
+        if (begin != address || !strcmp(whole, all[i].name)) /* the symbol says as much, and in which function */
             return 0;
-        snprintf(out_name, bytes, "%s%s%s", all[i].name, *inner == '[' ? "" : ".", inner);
+        snprintf(out_name, bytes, "%s", whole);
         return 1;
     }
     return 0;
 }
 
-static int name_in_file(const char *path, uint64_t address, unsigned type, char *out_name, size_t bytes)
+int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
 {
-    struct wanted w = {.type = type, .address = address};
+    enum { LARGEST = 56 }; /* object of synchronisation (pthread_rwlock_t): what is no larger has none inside */
+    struct wanted w = {.type = STT_OBJECT, .address = address};
     const int found = look_in_file(path, &w, out_name, bytes);
 
-    if (found && w.offset && type == STT_OBJECT)
+    if (found && (w.offset || w.bytes > LARGEST))
         member_of(path, address, out_name, bytes);
     return found;
 }
 
-int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
-{
-    return name_in_file(path, address, STT_OBJECT, out_name, bytes);
-}
-
-static int name_of(uint64_t address, unsigned type, char *out_name, size_t bytes)
+int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
 {
     struct object o = {.address = address, .first = 1};
 
     dl_iterate_phdr(visit, &o);
-    return o.found && o.path[0] && name_in_file(o.path, address - o.bias, type, out_name, bytes);
+    return o.found && o.path[0] && peet_host_name_in(o.path, address - o.bias, out_name, bytes);
 }
 
-int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
+static int symbol_of(uint64_t address, unsigned type, char *out_name, size_t bytes)
 {
-    return name_of(address, STT_OBJECT, out_name, bytes);
+    struct object o = {.address = address, .first = 1};
+    struct wanted w = {.type = type};
+
+    dl_iterate_phdr(visit, &o);
+    w.address = address - o.bias;
+    return o.found && o.path[0] && look_in_file(o.path, &w, out_name, bytes);
+}
+
+int peet_host_symbol_of(uint64_t address, char *out_name, size_t bytes)
+{
+    return symbol_of(address, STT_OBJECT, out_name, bytes);
 }
 
 int peet_host_function_of(uint64_t address, char *out_name, size_t bytes)
 {
-    return name_of(address, STT_FUNC, out_name, bytes);
+    return symbol_of(address, STT_FUNC, out_name, bytes);
 }
 
 int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name, uint64_t address), void *arg)

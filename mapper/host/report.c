@@ -10,11 +10,14 @@
 #include "base/stats.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <libunwind.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { FRAMES = 64 };
@@ -145,17 +148,94 @@ static int frame(void *arg, uint64_t pc, uint64_t at)
         name = inner[n - 1].function;
     if (!name && peet_host_function_of(at, found, sizeof found))
         name = found;
-    show(f, pc, name ? name : "", n ? as_given(inner[n - 1].file, function) : file, n ? inner[n - 1].line : line, 0);
+    /* @line is where the function begins */
+    show(f, pc, name ? name : "", n ? as_given(inner[n - 1].file, function) : file, n ? inner[n - 1].line : 0, 0);
     return name && !strcmp(name, "main");
 }
 
 /** One more frame; @at: an address of its instruction, @pc or before it.  Returns: 0 to go on outwards */
 typedef int visit_frame(void *arg, uint64_t pc, uint64_t at);
 
+static int is_listed(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct link_map *map = arg;
+
+    (void)size;
+    return info->dlpi_addr == map->l_addr && info->dlpi_name && !strcmp(info->dlpi_name, map->l_name);
+}
+
+/**
+ * Objects in namespaces of their own, as the copy of the C library that allocates, are not among those that libunwind
+ * looks through: it is told of the tables of one when a frame is there.
+ */
+static void introduce(uint64_t pc)
+{
+    enum {
+        HEADER = 4,
+        DATA_RELATIVE_TABLE = 0x3b,
+        PC_RELATIVE = 0x1b,
+        COUNT = 0x03,
+        KNOWN = 16
+    }; /* of .eh_frame_hdr */
+    static unw_dyn_info_t known[KNOWN];
+    static unsigned n;
+    Dl_info info;
+    struct link_map *map = NULL;
+    const ElfW(Ehdr) * header;
+    const ElfW(Phdr) * p;
+    const uint8_t *table = NULL;
+    uint32_t entries;
+
+    if (n == KNOWN || !dladdr1((void *)(uintptr_t)pc, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
+        dl_iterate_phdr(is_listed, map))
+        return;
+    for (unsigned i = 0; i < n; i++)
+        if (pc >= known[i].start_ip && pc < known[i].end_ip)
+            return;
+    header = info.dli_fbase;
+    p = (const void *)((const char *)header + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (p[i].p_type == PT_GNU_EH_FRAME)
+            table = (const uint8_t *)map->l_addr + p[i].p_vaddr;
+        else if (p[i].p_type == PT_LOAD && pc - map->l_addr - p[i].p_vaddr < p[i].p_memsz) {
+            known[n].start_ip = map->l_addr + p[i].p_vaddr;
+            known[n].end_ip = known[n].start_ip + p[i].p_memsz;
+        }
+    if (!table || table[0] != 1 || table[1] != PC_RELATIVE || table[2] != COUNT || table[3] != DATA_RELATIVE_TABLE)
+        return;
+    memcpy(&entries, table + 2 * HEADER, sizeof entries);
+    known[n].format = UNW_INFO_FORMAT_REMOTE_TABLE;
+    known[n].u.rti.segbase = (uintptr_t)table;
+    known[n].u.rti.table_data = (uintptr_t)table + 3 * HEADER;
+    known[n].u.rti.table_len = entries * 2 * sizeof(uint32_t) / sizeof(unw_word_t);
+    _U_dyn_register(&known[n++]);
+}
+
+static int read_word(uint64_t address, uint64_t *out)
+{
+    const struct iovec there = {(void *)(uintptr_t)address, sizeof *out}, here = {out, sizeof *out};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == sizeof *out;
+}
+
+/** A call to where no memory is: what it has pushed is where it was made.  Returns: 1, or 0 if there is memory */
+static int return_from_nowhere(uint64_t regs[PEET__SAVED_REGISTERS])
+{
+    enum { PC, SP };
+    uint64_t word;
+
+    if (read_word(regs[PC], &word) || !read_word(regs[SP], &word))
+        return 0;
+    regs[PC] = word;
+    regs[SP] += sizeof word;
+    return 1;
+}
+
 /** From the innermost frame of a suspended context outwards. */
 static void unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
 {
-    uint64_t regs[PEET__SAVED_REGISTERS], previous = 0;
+    uint64_t regs[PEET__SAVED_REGISTERS], previous = 0, called;
+    unsigned i = 0;
     unw_context_t uc;
     unw_cursor_t cursor;
     unw_word_t pc = 0, sp = 0;
@@ -163,23 +243,33 @@ static void unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
     peet_ctx_registers(ctx, regs);
     if (peet_foreign_original(regs[0]))
         regs[0] = peet_foreign_original(regs[0]);
+    called = regs[0];
+    if (return_from_nowhere(regs)) {
+        visit(arg, called, called);
+        i = 1;
+    }
     memset(&uc, 0, sizeof uc);
     if (unw_getcontext(&uc))
         return;
     peet__uc_set_saved(&uc, regs);
-    if (unw_init_local(&cursor, &uc)) {
+    introduce(regs[0]);
+    /* where an instruction faults is no return address: it may be a function's first */
+    if (i ? unw_init_local(&cursor, &uc) : unw_init_local2(&cursor, &uc, UNW_INIT_SIGNAL_FRAME)) {
         visit(arg, regs[0], regs[0]);
         return;
     }
-    for (unsigned i = 0; i < FRAMES; i++) {
+    for (; i < FRAMES; i++) {
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) || !pc)
             break;
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
-        if (i && sp <= previous)
+        if (i && sp == previous) /* below it: a signal's handler has a stack of its own */
             break;
         previous = sp;
         /* a return address stands behind its call, which may be the last instruction */
-        if (visit(arg, pc, i ? pc - 1 : pc) || unw_step(&cursor) <= 0)
+        if (visit(arg, pc, i ? pc - 1 : pc))
+            break;
+        introduce(pc);
+        if (unw_step(&cursor) <= 0)
             break;
     }
 }

@@ -41,6 +41,8 @@ size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room);
 
 /** What the subject calls an address of its data: "table+8".  Returns: 1, or 0 if it has no name */
 int peet_host_name_of(uint64_t address, char *out_name, size_t bytes);
+/** peet_host_symbol_of() - the symbol alone, without what lies inside of it */
+int peet_host_symbol_of(uint64_t address, char *out_name, size_t bytes);
 /** peet_host_cut_name() - a synchronisation object's name without what the C or C++ library has in it: "q.lock.__data.__lock" */
 void peet_host_cut_name(char *inout_name);
 /** peet_host_name_in() - the same in one file, of an address without the file's load bias */

@@ -225,9 +225,9 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     struct peet__rt *rt = &peet__rt;
     struct crash crash = {.signal = signal};
     crash.pc = uc ? peet__uc_pc(uc) : 0;
-    crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
+    crash.address = peet__fatal_is_fault(signal, info) ? peet__domain_primary((uint64_t)info->si_addr) : 0;
     if (from_outside(signal, info))
-        crash.pc = 0;
+        crash.pc = PEET_RT_OUTSIDE;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
     peet__fs_keep(); /* other contexts may go on for the results, with all signals blocked */

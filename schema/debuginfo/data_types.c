@@ -453,19 +453,22 @@ const struct peet_member *peet_type_members(const struct peet_type *type, size_t
     return t->members;
 }
 
-/** Of the members that hold an offset the first; of those that do not, none. */
+/** Of the members that hold an offset the first; of those that do not, none.  A class that is only declared where the
+ * structure is defined (clang, of std::condition_variable: its constructor is elsewhere) reaches to the next member. */
 static const struct peet_member *member_at(const struct peet_type *type, uint64_t offset)
 {
     size_t n;
-    const struct peet_member *m = peet_type_members(type, &n), *flexible = NULL;
+    const struct peet_member *m = peet_type_members(type, &n), *flexible = NULL, *last = NULL;
 
     for (size_t i = 0; i < n; i++) {
         if (offset >= m[i].offset && offset - m[i].offset < m[i].bytes)
             return &m[i];
         if (!m[i].bytes && m[i].type && m[i].type->kind == PEET_TYPE_ARRAY && offset >= m[i].offset)
             flexible = &m[i];
+        if (offset >= m[i].offset && offset < type->bytes && (!last || m[i].offset >= last->offset))
+            last = &m[i];
     }
-    return flexible;
+    return flexible || !last || last->bytes ? flexible : last;
 }
 
 uint64_t peet_type_at(const struct peet_type *type, uint64_t offset, int array, char *out_name, size_t room)

@@ -123,3 +123,31 @@ status=0
 equal "status of the regions" $status 3
 ! grep -q 'libpeet' err || fail "frames of peet's: $(cat err)"
 grep -q " in main.omp_outlined.* (regions.c:$(sed -n '/;  *.. here/=' regions.c))" err || fail "where it waits: $(cat err)"
+# a call of a null pointer, a block freed twice, a fault at the first instruction of a library's function
+cat >ends.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+int first(volatile int *p);
+static void (*volatile nothing)(void);
+int main(int argc, char **argv)
+{
+    char *volatile block = malloc(10);
+    if (!strcmp(argv[1], "null"))
+        nothing(), argc++; /* 9 */
+    if (!strcmp(argv[1], "first"))
+        return first(NULL) + argc; /* 11 */
+    free(block);
+    free(block), argc++; /* 13 */
+    return argc;
+}
+END
+echo 'int first(volatile int *p) { return *p; }' >first.c
+must cc -O2 -g -fPIC -shared -o libfirst.so first.c
+must "$peetcc" -O1 -g -o ends ends.c -L. -lfirst -Wl,-rpath,"$PWD"
+for case in "null 139 9" "first 139 11" "twice 134 13"; do
+    read -r mode wanted line <<<"$case"
+    status=0
+    "$peet" run -q -d out -- ./ends "$mode" 2>err || status=$?
+    equal "status of $mode" $status "$wanted"
+    grep -q " in main (ends.c:$line)" err || fail "$mode: no line $line of main: $(cat err)"
+done
