@@ -4,6 +4,7 @@
 
 #include "debuginfo/data.h"
 #include "figures.h"
+#include "in_place.h"
 #include "report_table.h"
 #include "timeline.h"
 
@@ -11,17 +12,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ whole files */
 
-/* Devices, pipes and links (/dev/stdout) are written where they are: a file must not take their place. */
 static int temporary(const char *path, char out[PATH_MAX])
 {
-    struct stat info;
-    const int in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
-    return snprintf(out, PATH_MAX, in_place ? "%s" : "%s.part", path) < PATH_MAX ? 0 : -1;
+    return snprintf(out, PATH_MAX, peet_in_place(path) ? "%s" : "%s.part", path) < PATH_MAX ? 0 : -1;
 }
 
 FILE *peet_cli_whole_open(const char *path, struct peet_error *error)

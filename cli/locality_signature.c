@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures of locality: files that hold numbers alone, no code and no addresses; see locality.h and docs/LOCALITY.md.
  */
+#include "in_place.h"
 #include "locality.h"
 
 #include <errno.h>
@@ -320,9 +321,7 @@ int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *w
         return write(stdout, what) ? peet_error_set(error, PEET_EIO, "cannot write to standard output") : 0;
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
         return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", path);
-    struct stat info;
-    if (lstat(path, &info) == 0 &&
-        !S_ISREG(info.st_mode)) { /* a device, a pipe or a link, as /dev/stdout: where it is */
+    if (peet_in_place(path)) {
         FILE *there = fopen(path, "we");
         int wrong = !there || write(there, what) != 0 || ferror(there);
         wrong |= there && fclose(there) != 0;

@@ -221,10 +221,10 @@ int peet_map_add_follower(struct peet_map *map, const struct peet_module *module
 /**
  * peet_map_start_crew() - followers get processes of their own, before the run begins: on other processors of the host, if
  * there are some.  Their results are those that they have without.
- * @nblocks: of the program now; @fork_by: forks by what it is given, so that the processes share no memory (views/domain.h)
+ * @nblocks: of the program now; @fork_apart: forks, so that the processes share no memory
  * Returns: 0, or -1: they remain in this process
  */
-int peet_map_start_crew(struct peet_map *map, uint32_t nblocks, int64_t (*fork_by)(int64_t (*fork_it)(void)));
+int peet_map_start_crew(struct peet_map *map, uint32_t nblocks, int64_t (*fork_apart)(void));
 
 /** Views of the subject's memory, as the runtime has them (runtime/domain.h); view 0 is main memory. */
 struct peet_map_views {

@@ -215,14 +215,8 @@ void peet__crew_free(struct peet_map *map)
     map->queue->words = NULL;
 }
 
-/* A fork without a signal at its end, and without handlers for forks. */
-static int64_t fork_it(void)
-{
-    return syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-}
-
 /** Processes of the followers, with all signals blocked.  Returns: 0, or -1 */
-static int start(struct peet_crew *crew, int64_t (*fork_by)(int64_t (*fork_it)(void)))
+static int start(struct peet_crew *crew, int64_t (*fork_apart)(void))
 {
     sigset_t all, before;
     int err = 0;
@@ -230,7 +224,7 @@ static int start(struct peet_crew *crew, int64_t (*fork_by)(int64_t (*fork_it)(v
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; i < crew->n && !err; i++) {
-        const int64_t pid = fork_by(fork_it);
+        const int64_t pid = fork_apart();
 
         if (!pid)
             serve(crew, i);
@@ -241,7 +235,7 @@ static int start(struct peet_crew *crew, int64_t (*fork_by)(int64_t (*fork_it)(v
     return err;
 }
 
-int peet_map_start_crew(struct peet_map *map, uint32_t nblocks, int64_t (*fork_by)(int64_t (*fork_it)(void)))
+int peet_map_start_crew(struct peet_map *map, uint32_t nblocks, int64_t (*fork_apart)(void))
 {
     struct peet_queue *q = map->queue;
     struct peet_crew *crew;
@@ -268,7 +262,7 @@ int peet_map_start_crew(struct peet_map *map, uint32_t nblocks, int64_t (*fork_b
     q->words = crew->shared->words[0];
     q->crew = crew;
     q->known = nblocks;
-    if (start(crew, fork_by)) {
+    if (start(crew, fork_apart)) {
         peet__crew_free(map);
         return -1;
     }

@@ -6,7 +6,6 @@
  * ends in a crash or a deadlock of the subject, or by a module (guard.h), leaves what there was, with the reason in
  * `.end`.
  */
-#include "views/domain.h"
 #include "config/config.h"
 #include "base/spill.h"
 #include "host/consistency.h"
@@ -19,6 +18,7 @@
 #include "host/images.h"
 #include "host/start.h"
 #include "host/recording.h"
+#include "host/writer.h"
 #include "config/import.h"
 #include "trace/code.h"
 #include "host/report.h"
@@ -651,7 +651,7 @@ static void start_crew(void)
     cpu_set_t processors;
 
     if (host.config.nfollowers && !sched_getaffinity(0, sizeof processors, &processors) && CPU_COUNT(&processors) > 1)
-        peet_map_start_crew(host.map, peet_program_nblocks(host.program), peet_domains_fork);
+        peet_map_start_crew(host.map, peet_program_nblocks(host.program), peet_host_fork_apart);
 }
 
 static int run(struct peet_error *error)

@@ -132,8 +132,8 @@ static int look_in_file(const char *path, struct wanted *w, char *out_name, size
     return w->found;
 }
 
-/** A file's debug information, which is NULL if it cannot be read.  NULL: no memory */
-static struct peet_debuginfo **info_of(const char *path)
+/** A file's debug information, opened once; NULL: it cannot be read, or no memory */
+static struct peet_debuginfo *info_of(const char *path)
 {
     static struct opened {
         struct opened *next;
@@ -153,7 +153,7 @@ static struct peet_debuginfo **info_of(const char *path)
             one->info = NULL;
         all = one;
     }
-    return &one->info;
+    return one->info;
 }
 
 void peet_host_cut_name(char *inout_name)
@@ -168,16 +168,17 @@ void peet_host_cut_name(char *inout_name)
     }
 }
 
-/** What lies inside of a variable, by debug information: "table.lock", "locks[3]".  Returns: 1, or 0 if it does not say */
+/** What lies inside of a variable, by debug information: "table.lock", "locks[3]".  Returns: 1, or 0 if it does not
+ * say */
 static int member_of(const char *path, uint64_t address, char *out_name, size_t bytes)
 {
-    struct peet_debuginfo **const info = info_of(path);
+    struct peet_debuginfo *const info = info_of(path);
     const struct peet_variable *all;
     char inner[200], whole[400];
     uint64_t begin;
     size_t n = 0;
 
-    all = info && *info ? peet_debuginfo_variables(*info, &n) : NULL;
+    all = info ? peet_debuginfo_variables(info, &n) : NULL;
     for (size_t i = 0; i < n; i++) {
         if (all[i].flags & PEET_VARIABLE_TLS || address < all[i].address || address - all[i].address >= all[i].bytes)
             continue;
@@ -246,9 +247,9 @@ int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name
 size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room)
 {
     struct object o = {.address = pc, .first = 1};
-    struct peet_debuginfo **info;
+    struct peet_debuginfo *info;
 
     dl_iterate_phdr(visit, &o);
     info = o.found && o.path[0] ? info_of(o.path) : NULL;
-    return info && *info ? peet_debuginfo_frames(*info, pc - o.bias, out, room) : 0;
+    return info ? peet_debuginfo_frames(info, pc - o.bias, out, room) : 0;
 }

@@ -132,7 +132,6 @@ static int frame(void *arg, uint64_t pc, uint64_t at)
     struct peet_frame inner[INLINED];
     const char *file, *name;
     char found[400];
-    unsigned line;
     size_t n;
 
     if (!function && is_runtime(at, &name)) {
@@ -140,7 +139,7 @@ static int frame(void *arg, uint64_t pc, uint64_t at)
             show(f, pc, name, "", 0, 0);
         return 0;
     }
-    name = peet_host_place(f->program, at, &file, &line);
+    name = peet_host_place(f->program, at, &file, &(unsigned){0}); /* the line is where the function begins */
     n = peet_host_frames(at, inner, INLINED);
     for (size_t i = 0; i + 1 < n; i++)
         show(f, pc, inner[i].function, as_given(inner[i].file, function), inner[i].line, 1);
@@ -148,7 +147,6 @@ static int frame(void *arg, uint64_t pc, uint64_t at)
         name = inner[n - 1].function;
     if (!name && peet_host_function_of(at, found, sizeof found))
         name = found;
-    /* @line is where the function begins */
     show(f, pc, name ? name : "", n ? as_given(inner[n - 1].file, function) : file, n ? inner[n - 1].line : 0, 0);
     return name && !strcmp(name, "main");
 }

@@ -489,10 +489,15 @@ int peet_writer_close(struct peet_writer *w, const char *ending, struct peet_err
     return err;
 }
 
-/* A fork without a signal at its end, and without handlers for forks. */
+/* Without a signal at its end, and without handlers for forks. */
 static int64_t fork_it(void)
 {
     return syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+}
+
+int64_t peet_host_fork_apart(void)
+{
+    return peet_domains_fork(fork_it);
 }
 
 /** The process, with all signals blocked: those of the terminal are for the recorded one. */
@@ -504,8 +509,7 @@ static pid_t start(struct shared *s, const char *path, const char *description, 
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    /* with views of memory, pages are shared between processes unless that is prevented */
-    pid = (long)peet_domains_fork(fork_it);
+    pid = (long)peet_host_fork_apart();
     if (!pid)
         serve(s, path, description, level, parent);
     sigprocmask(SIG_SETMASK, &before, NULL);

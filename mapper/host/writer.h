@@ -19,6 +19,10 @@
 
 struct peet_writer;
 
+/** peet_host_fork_apart() - a process beside this one, which shares no memory with it, whatever views of memory there are.
+ * No signal comes at its end.  Returns: as fork() */
+int64_t peet_host_fork_apart(void);
+
 /** peet_writer_open() - Returns: 0; PEET_EIO, PEET_ENOMEM with a message */
 int peet_writer_open(const char *path, const char *description, int level, struct peet_writer **out_writer,
     struct peet_error *error);

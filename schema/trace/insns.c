@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers and writers of instruction traces: files, and which format does what; see insns.h. */
+#include "in_place.h"
 #include "trace/insns_format.h"
 #include "trace/recording.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const peet_insn_formats[] = {"din", "lackey", "champsim", "drmemtrace", NULL};
@@ -75,15 +75,13 @@ int peet_insn_writer_open(const char *path, const char *format, uint64_t thread,
 {
     const struct peet__insn_format *f = find(format, error);
     struct peet_insn_writer *w = f ? calloc(1, sizeof *w) : NULL;
-    struct stat info;
 
     *out_writer = NULL;
     if (!f)
         return PEET_ENOTFOUND;
-    /* a device, a pipe or a link, as /dev/stdout, is written where it is */
-    const int in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
     if (!w || !(w->path = strdup(path)) ||
-        (in_place ? !(w->temporary = strdup(path)) : asprintf(&w->temporary, "%s.tmp%ld", path, (long)getpid()) < 0)) {
+        (peet_in_place(path) ? !(w->temporary = strdup(path))
+                             : asprintf(&w->temporary, "%s.tmp%ld", path, (long)getpid()) < 0)) {
         if (w)
             free(w->path);
         free(w);

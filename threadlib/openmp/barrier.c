@@ -131,7 +131,7 @@ ENTRY(int32_t, __kmpc_cancel_barrier, (struct omp_place * place, int32_t gtid))
 {
     struct omp_thread *thread = peet__omp_self();
     struct omp_team *team = thread->member->team;
-    peet__omp_barrier(thread, 1);
+    peet__omp_barrier(thread, OMP_BARRIER_CANCELLABLE);
     if (!peet__omp_env.cancellation)
         return 0;
     switch (team->cancelled) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What gcc makes of OpenMP's directives: calls of its own library, libgomp.  Programs are compiled by peetcc, but libraries that
- * they are linked with may have been compiled by gcc (FFTW's and OpenBLAS's packages are).  Their regions must be those of
- * this library: omp_get_thread_num() and its like come here, too.
+ * What gcc makes of OpenMP's directives: calls of its own library, libgomp.  Programs are compiled by peetcc, but
+ * libraries that they are linked with may have been compiled by gcc (FFTW's and OpenBLAS's packages are).  Their regions
+ * must be those of this library: omp_get_thread_num() and its like come here, too.
  *
- * Loops count from `start` to before `end`; the last value of a chunk goes with its step.  Chunks of ordered loops come one
- * after the other as wholes, since nothing is called at the end of an iteration.  What is not here is refused by name.
+ * Loops count from `start` to before `end`.  Chunks of ordered loops come one after the other as wholes, since nothing is
+ * called at the end of an iteration.  What is not here is refused by name.
  */
 #include "openmp.h"
 
