@@ -60,6 +60,11 @@
     X(string_start_cycles, "cycles", 1, 1000, 30, "start of a rep-prefixed instruction") \
     X(string_bytes_cycle, "bytes", 1, 64, 32, "moved in a cycle by a rep-prefixed instruction") \
     X(sync_cycles, "cycles", 1, 100000, 20, "what a call of a thread library costs besides its recorded instructions") \
+    X(sample_period, "instructions", 1, 1000000000, 0, \
+        "sampled timing: of so many of a core, only a window is simulated in detail, and the time of the others is " \
+        "estimated; default: all are simulated") \
+    X(sample_warm, "instructions", 1, 1000000, 2000, "with sample_period: of a window, to fill the pipeline") \
+    X(sample_measure, "instructions", 1, 1000000, 1000, "... and those that count") \
     X(branch_table_bits, "bits", 2, 24, 13, "2^n counters of the direction predictor") \
     X(branch_tables, "tables", 2, 8, 8, "branch=tage: tables with tags, each of a fourth as many entries") \
     X(branch_history_bits, "bits", 4, 256, 128, "history of the direction predictor (gshare: up to 63)") \

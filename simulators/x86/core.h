@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "memory.h"
+#include "sampling.h"
 #include "stack.h"
 #include "units.h"
 
@@ -134,6 +135,7 @@ struct x86_code_ref {
     uint64_t pc;
     uint16_t value, size_bytes;
     uint8_t renames; /* an integer register has it, whole: memory renaming may serve it */
+    uint8_t plain;   /* 1 + X86_LOAD or X86_STORE: it always happens, and is one location; else 0 */
 };
 
 /** One block, digested. */
@@ -147,6 +149,8 @@ struct x86_code {
     uint64_t branch_pc;               /* of its last instruction, if that is a branch */
     uint8_t ends;                     /* enum x86_op_branch of that */
     uint32_t first_place, last_place; /* of its instructions */
+    uint32_t uops;                    /* of them all */
+    struct x86_estimate estimate;     /* with sample_period */
 };
 
 /** Schedulers in which an instruction may wait that takes one of these units. */
@@ -261,7 +265,8 @@ struct x86_thread {
     uint8_t gap;                    /* enum x86_category: what a jump of the clock means */
     uint64_t gap_most;              /* ... for so many cycles at most; the rest is idle */
     struct peet_sim_branch predictor;
-    struct x86_replay *replay; /* NULL: all blocks are gone through */
+    struct x86_replay *replay;     /* NULL: all blocks are gone through */
+    struct x86_sampling *sampling; /* NULL: all of them are simulated in detail */
 };
 
 struct x86_cpu {
@@ -338,7 +343,8 @@ struct x86 {
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;
     struct x86_configurations configurations;
-    uint64_t *values; /* of the turn of a loop */
+    struct x86_prices prices; /* with sample_period */
+    uint64_t *values;         /* of the turn of a loop */
     uint32_t values_room;
     uint64_t end_cycles;
 };
@@ -355,6 +361,8 @@ void x86_cores_fini(struct x86 *x);
 
 /** x86_core_begin() - the thread's clock is `now`: what it waited for is charged, and its front end begins there */
 void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now);
+/** x86_core_enter() - control comes to a block: it says where the last branch went, and its instructions are fetched */
+void x86_core_enter(struct x86_thread *t, const struct x86_code *code);
 /** x86_core_block() - one execution of a block; the frontier moves */
 void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);
 /** x86_core_leave() - no software context any more: the books of the last one are closed */
@@ -370,6 +378,27 @@ static inline void x86_core_hold_front(struct x86_thread *t, uint64_t until, enu
 {
     if (until > t->front.from)
         t->front = (struct x86_front){until, (uint8_t)why};
+}
+
+/** x86_core_restart() - nothing is in the pipeline, and the front end begins at this time */
+static inline void x86_core_restart(struct x86_thread *t, uint64_t now)
+{
+    if (t->dispatch < now) {
+        t->dispatch = now;
+        t->slots = 0;
+        t->fetch_at = 0;
+        t->ahead = t->entered = 0;
+        t->decoded = 0; /* what comes in this cycle is the first */
+        t->decoded_cycle = now - 1;
+    }
+    t->base = t->starved = 0;
+}
+
+/** x86_core_last_branch() - a block ends with this branch */
+static inline void x86_core_last_branch(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
+    uint64_t complete)
+{
+    t->last = (struct x86_branch){op, block, complete, block->pc + block->code_bytes - op->length_bytes};
 }
 
 /** x86_core_held() - cycles in which nothing of the block can be dispatched, because the front end is held up */

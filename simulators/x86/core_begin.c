@@ -100,15 +100,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
             t->cpu->x->stacks.places[t->place].cycles[t->gap] += mine;
         t->frontier = now;
         x86_core_hold_front(t, now, CPI_BASE);
-        if (t->dispatch < now) {
-            t->dispatch = now;
-            t->slots = 0;
-            t->fetch_at = 0;
-            t->ahead = t->entered = 0;
-            t->decoded = 0; /* what comes in this cycle is the first */
-            t->decoded_cycle = now - 1;
-        }
-        t->base = t->starved = 0;
+        x86_core_restart(t, now);
     }
     t->gap = CPI_SYSTEM;
     t->gap_most = UINT64_MAX;

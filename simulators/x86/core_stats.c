@@ -64,7 +64,7 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
         const struct peet_sim_branch_stats *s = &t->predictor.stats;
 
         sum.instructions += t->instructions;
-        sum.uops += t->window.n;
+        sum.uops += t->window.n + t->uops;
         sum.loads_n += t->loads_n;
         sum.stores_n += t->stores_n;
         sum.forwards += t->forwards;

@@ -663,6 +663,13 @@ static void find_lines(const struct peet_block *block, struct x86_op *ops)
     }
 }
 
+static uint8_t plain_kind(const struct peet_ref *ref)
+{
+    if (ref->kind > PEET_REF_STORE || ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL))
+        return 0;
+    return 1 + (ref->kind == PEET_REF_LOAD ? X86_LOAD : X86_STORE);
+}
+
 const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
 {
     struct x86_code *code;
@@ -703,14 +710,17 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
             x->env->fail(x->env, "out of memory for the schedulers of instructions");
             return NULL;
         }
-    for (uint32_t i = 0; i < code->nops; i++)
+    code->uops = 0;
+    for (uint32_t i = 0; i < code->nops; i++) {
         code->ops[i].issue = issue_of(&code->ops[i]);
+        code->uops += code->ops[i].uops;
+    }
     if (x->config.fetch_past_line == X86_OFF && !stands_for_call(block))
         find_lines(block, code->ops);
     code->replayable = replayable(block, code->ops);
     for (uint32_t i = 0; i < block->nrefs; i++)
         code->refs[i] = (struct x86_code_ref){x86_memory_pc(block, i), block->refs[i].value,
-            block->refs[i].size_bytes ? block->refs[i].size_bytes : 1, 0};
+            block->refs[i].size_bytes ? block->refs[i].size_bytes : 1, 0, plain_kind(&block->refs[i])};
     for (uint32_t i = 0; x->renaming && i < block->ninsns; i++)
         if (code->ops[i].kind == OP_LOAD || code->ops[i].kind == OP_MODIFY)
             code->refs[code->ops[i].first_ref].renames =

@@ -409,6 +409,7 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     hit_prefetches(m, level, a, first, now);
     out->done_cycles = done;
     out->tlb_cycles = out->coherence_cycles = 0;
+    out->missed = 0;
     if (!fetch) {
         c->served[out->served]++;
         c->served_cycles[out->served] += done - now;
@@ -457,6 +458,7 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
     out->tlb_cycles = (uint32_t)(translated - now);
     out->coherence_cycles = (uint32_t)(m->timeless ? 0 : r.coherence_cycles);
     out->served = r.served;
+    out->missed = 1;
     if (a->kind == X86_PREFETCH)
         return;
     c->tlb_cycles += out->tlb_cycles;

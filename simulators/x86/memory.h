@@ -39,6 +39,7 @@ struct x86_outcome {
     uint32_t tlb_cycles;       /* of that time, translation beyond the first-level TLB */
     uint32_t coherence_cycles; /* ... and waiting for other cores' caches */
     uint8_t served;            /* enum x86_served */
+    uint8_t missed; /* 0: the line was in the first-level cache with the right that it takes, or on its way there */
 };
 
 /**

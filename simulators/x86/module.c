@@ -41,6 +41,7 @@ static void x86_destroy(void *self)
     struct x86 *x = self;
 
     x86_replay_fini(x);
+    x86_sampling_fini(x);
     x86_cores_fini(x);
     x86_digest_fini(x);
     x86_stacks_fini(&x->stacks);
@@ -176,6 +177,15 @@ static int refuse(const struct x86 *x, const struct peet_env *env)
         env->fail(env, "smt=shared: a core that issues in order has no window to share; use smt=partitioned");
         return -1;
     }
+    if (c->sample_period && (c->threads > 1 || c->core == CORE_SIMPLE)) {
+        env->fail(env, "sample_period: only for core=ooo and core=inorder, with threads=1");
+        return -1;
+    }
+    if (c->sample_period && c->sample_period < c->sample_warm + c->sample_measure) {
+        env->fail(env, "sample_period=%u: less than a window of sample_warm=%u and sample_measure=%u instructions",
+            c->sample_period, c->sample_warm, c->sample_measure);
+        return -1;
+    }
     if (c->memory == MEMORY_HIERARCHY && env->cores > X86_MOST_CORES) {
         env->fail(env, "cores=%u: the directory knows up to %d; memory=flat has none", env->cores, X86_MOST_CORES);
         return -1;
@@ -223,6 +233,8 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
         x->config.forward_cycles = x->load_cycles;
     if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE && x86_replay_init(x))
         goto refused;
+    if (x->config.sample_period && x86_sampling_init(x))
+        goto refused;
     return x;
 refused:
     x86_destroy(x);
@@ -238,7 +250,9 @@ static unsigned x86_hw_contexts(void *self, unsigned cores)
 
 static inline void run(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
 {
-    if (__builtin_expect(t->cpu->x->config.core == CORE_SIMPLE, 0))
+    if (__builtin_expect(t->sampling != NULL, 0))
+        x86_sampling_block(t, code, values);
+    else if (__builtin_expect(t->cpu->x->config.core == CORE_SIMPLE, 0))
         x86_simple_block(t, code, values);
     else
         x86_core_block(t, code, values);
@@ -253,6 +267,9 @@ static inline uint64_t own_time(const struct x86 *x, const struct x86_thread *t,
         : now - (uint64_t)x->env->supposed(x->env, t->hw);
 }
 
+/** Sampled timing, between windows: so far a core goes on beyond the time at which the next one is due, whose times are estimated as well. */
+enum { SKEW_CYCLES = 20 };
+
 static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
     uint64_t until, size_t *out_done)
 {
@@ -263,6 +280,8 @@ static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_even
     now = own_time(x, t, now);
     until = own_time(x, t, until);
     x86_core_begin(t, events->context, now);
+    if (t->sampling && t->sampling->phase == SAMPLING_BETWEEN)
+        until += SKEW_CYCLES;
     do {
         const struct x86_code *code = x86_core_code(x, events[i].block);
 
@@ -458,6 +477,8 @@ static void x86_stats(void *self, const struct peet_env *env, struct peet_stats 
 
     x86_core_stats(x, env, node);
     x86_stack_stats(x, env, node);
+    if (x->config.sample_period)
+        x86_sampling_stats(x, env, node);
     if (x->memory)
         x86_memory_stats(x->memory, env, env->stats_object(env, node, "memory"));
 }

@@ -26,6 +26,7 @@
     X(FETCH, "fetch", "instructions not in the L1I, or not decoded yet (fetch_uops)") \
     X(BRANCH, "branch", "refill after mispredicted branches, bubbles of unknown targets") \
     X(FENCE, "fence", "fences, locked and serialising operations, pauses") \
+    X(ESTIMATED, "estimated", "sampled timing: instructions between windows, but for their misses and mispredictions") \
     X(SYNC, "sync", "calls of the thread library, besides their instructions and waits") \
     X(LOCK, "lock_wait", "waiting for mutexes and read-write locks") \
     X(BARRIER, "barrier_wait", "waiting for others at barriers, joins and ends of parallel loops") \

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sampling.h describes. */
+#include "sampling.h"
+#include "../common/random.h"
+#include "core_refs.h"
+#include "core_replay.h"
+#include "simple.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const uint8_t priced[X86_PRICED] = {CPI_L2, CPI_L3, CPI_DRAM, CPI_COHERENCE, CPI_TLB, CPI_BRANCH};
+/* by enum x86_served; hits cost nothing beside the block's own cycles, and have none of these */
+static const uint8_t price_of[X86_SERVED] = {
+    [X86_L1] = 0, [X86_L2] = 0, [X86_L3] = 1, [X86_REMOTE] = 3, [X86_DRAM] = 2};
+enum { PRICE_COHERENCE = 3, PRICE_TLB = 4, OWN = X86_PRICED };
+
+/* Windows count less by these factors with each one that comes after them. */
+static const double block_keeps = 15.0 / 16, price_keeps = 63.0 / 64;
+enum {
+    PRICE_PRIOR = 500,    /* a share is as that of all levels until so many cycles of latency were met */
+    MISPREDICT_MOST = 64, /* cycles charged after a mispredicted branch that are taken to be its */
+    ASKED_MOST = 3,       /* windows that begin because of one block */
+    DENSE = 8,            /* the n-th gap has n windows' instructions / DENSE at most */
+    LEAST_MISSES = 20,
+    LEAST_WINDOWS = 30 /* fewer say nothing of the error */
+};
+
+int x86_sampling_init(struct x86 *x)
+{
+    for (unsigned i = 0; i < x->nthreads; i++) {
+        struct x86_sampling *s = x->threads[i].sampling = calloc(1, sizeof *s);
+
+        if (!s || !(s->touched = calloc(x->config.sample_measure + 1, sizeof *s->touched))) {
+            x->env->fail(x->env, "out of memory for the samples of %u cores", x->ncores);
+            return -1;
+        }
+        s->random = x->env->seed + i;
+    }
+    for (unsigned i = 0; i < X86_PRICED; i++)
+        x->prices.of[i] = x->prices.between[i] = i == X86_PRICED_BRANCH ? x->config.mispredict_cycles : 0.5;
+    return 0;
+}
+
+void x86_sampling_fini(struct x86 *x)
+{
+    for (unsigned i = 0; x->threads && i < x->nthreads; i++) {
+        if (x->threads[i].sampling)
+            free(x->threads[i].sampling->touched);
+        free(x->threads[i].sampling);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ the model */
+
+void x86_sampling_missed(struct x86_thread *t, const struct x86_access *a, const struct x86_outcome *out, uint64_t now)
+{
+    struct x86_sampling *s = t->sampling;
+    struct x86_estimate *e = a->block ? &t->cpu->x->codes[a->block->id].estimate : NULL;
+    uint64_t from, rest, part;
+
+    if (!out->missed || (a->kind != X86_LOAD && a->kind != X86_MODIFY))
+        return;
+    if (e && s->phase == SAMPLING_MEASURE) {
+        e->window_leads += (double)(int64_t)(t->frontier - now);
+        e->window_misses++;
+    }
+    s->met[price_of[out->served]]++;
+    s->met[PRICE_TLB] += out->tlb_cycles != 0;
+    s->met[PRICE_COHERENCE] += out->coherence_cycles != 0;
+    from = later(t->frontier, s->until);
+    if (out->done_cycles <= from)
+        return;
+    rest = out->done_cycles - from;
+    s->until = out->done_cycles;
+    part = less(out->tlb_cycles, rest);
+    s->latency[PRICE_TLB] += part;
+    rest -= part;
+    part = less(out->coherence_cycles, rest);
+    s->latency[PRICE_COHERENCE] += part;
+    s->latency[price_of[out->served]] += rest - part;
+}
+
+/** What the misses and mispredictions cost that came since then. */
+static double price(const struct x86_thread *t, const uint64_t before[X86_PRICED])
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < X86_PRICED; i++)
+        sum += (double)(t->sampling->latency[i] - before[i]) * t->cpu->x->prices.of[i];
+    return sum;
+}
+
+/** A block's own cycles. */
+static double own(const struct x86_thread *t, const struct x86_code *code)
+{
+    return code->estimate.known ? code->estimate.each : (double)code->nops;
+}
+
+/** Cycles of the longest range that a block's execution goes through: strings have any length. */
+static double strings(const struct x86_thread *t, const struct peet_block *block, const uint64_t *values)
+{
+    uint64_t most = 0;
+
+    if (block->flags & PEET_BLOCK_SIMPLE)
+        return 0;
+    for (uint32_t i = 0; i < block->nrefs; i++)
+        if (block->refs[i].flags & PEET_REF_RANGE)
+            most = later(most,
+                values[block->refs[i].value + 1] * (block->refs[i].size_bytes ? block->refs[i].size_bytes : 1));
+    return (double)(most / t->cpu->x->config.string_bytes_cycle);
+}
+
+/** The shares learn from a window. */
+static void learn_prices(struct x86 *x, struct x86_sampling *s)
+{
+    struct x86_prices *p = &x->prices;
+    double charged = 0, latency = 0, share;
+
+    for (unsigned i = 0; i < X86_PRICED; i++) {
+        p->charged[i] = p->charged[i] * price_keeps + s->charged[i];
+        p->latency[i] = p->latency[i] * price_keeps + s->waited[i];
+        p->met[i] = p->met[i] * price_keeps + s->missed[i];
+        p->between_latency[i] = p->between_latency[i] * price_keeps + s->gap_latency[i];
+        p->between_met[i] = p->between_met[i] * price_keeps + s->gap_met[i];
+        s->charged[i] = s->waited[i] = s->missed[i] = s->gap_latency[i] = s->gap_met[i] = 0;
+        if (i != X86_PRICED_BRANCH) {
+            charged += p->charged[i];
+            latency += p->latency[i];
+        }
+    }
+    share = latency > 0 ? charged / latency : 0.5;
+    for (unsigned i = 0; i < X86_PRICED_BRANCH; i++) {
+        double same = 1;
+
+        p->of[i] = (p->charged[i] + PRICE_PRIOR * share) / (p->latency[i] + PRICE_PRIOR);
+        if (p->met[i] > LEAST_MISSES && p->between_met[i] > LEAST_MISSES && p->between_latency[i] > 0)
+            same = p->latency[i] / p->met[i] * p->between_met[i] / p->between_latency[i];
+        p->between[i] = p->of[i] * fmin(fmax(same, 0.25), 4);
+    }
+    if (p->latency[X86_PRICED_BRANCH] > 0)
+        p->between[X86_PRICED_BRANCH] = p->of[X86_PRICED_BRANCH] =
+            p->charged[X86_PRICED_BRANCH] / p->latency[X86_PRICED_BRANCH];
+}
+
+static void learn_blocks(struct x86 *x, struct x86_sampling *s)
+{
+    struct x86_prices *p = &x->prices;
+
+    for (uint32_t i = 0; i < s->ntouched; i++) {
+        struct x86_estimate *e = &x->codes[s->touched[i]].estimate;
+
+        e->cycles = e->cycles * block_keeps + e->window_cycles;
+        e->times = e->times * block_keeps + e->window_times;
+        e->each = e->cycles / e->times;
+        e->known = 1;
+        e->window_cycles = e->window_times = 0;
+        if (!e->window_misses)
+            continue;
+        e->leads = e->leads * block_keeps + e->window_leads;
+        e->misses = e->misses * block_keeps + e->window_misses;
+        e->lead = e->leads / e->misses;
+        p->leads = p->leads * price_keeps + e->window_leads;
+        p->misses = p->misses * price_keeps + e->window_misses;
+        p->lead = p->leads / p->misses;
+        e->window_leads = e->window_misses = 0;
+    }
+    s->ntouched = 0;
+}
+
+/* ------------------------------------------------------------------------------------------ windows */
+
+/** The model has been held against a window, and learns from it. */
+static void close_window(struct x86_thread *t)
+{
+    struct x86_sampling *s = t->sampling;
+
+    s->windows++;
+    s->measured_instructions += (uint64_t)s->instructions;
+    s->measured_cycles += (uint64_t)s->measured;
+    if (s->unasked) {
+        const double r = (s->measured - s->foreseen) / s->instructions, gg = s->gap * s->gap;
+
+        s->gg += gg;
+        s->ggr += gg * r;
+        s->ggrr += gg * r * r;
+        s->gr += s->gap * r;
+        s->gap = 0;
+    }
+    learn_prices(t->cpu->x, s);
+    learn_blocks(t->cpu->x, s);
+    s->measured = s->foreseen = s->instructions = 0;
+}
+
+/** How many instructions there are to the next window: a period less the window, a quarter more or less. */
+static int64_t to_next(const struct x86 *x, struct x86_sampling *s)
+{
+    const struct x86_config *c = &x->config;
+    const uint64_t window = c->sample_warm + c->sample_measure, most = c->sample_period - window;
+    const uint64_t gap = less(most, s->windows * window / DENSE);
+
+    return (int64_t)(gap - gap / 4 + peet_sim_random_below(&s->random, gap / 2 + 1));
+}
+
+static void open_window(struct x86_thread *t)
+{
+    struct x86_sampling *s = t->sampling;
+
+    s->unasked = s->left <= 0;
+    s->phase = SAMPLING_WARM;
+    s->left = t->cpu->x->config.sample_warm;
+}
+
+static void next_phase(struct x86_thread *t)
+{
+    const struct x86_config *c = &t->cpu->x->config;
+    struct x86_sampling *s = t->sampling;
+
+    switch (s->phase) {
+    case SAMPLING_BETWEEN: /* nothing of what was before is in the pipeline */
+        for (unsigned i = 0; i < X86_PRICED_BRANCH; i++) {
+            s->gap_latency[i] += (double)(s->latency[i] - s->latency_then[i]);
+            s->gap_met[i] += (double)(s->met[i] - s->met_then[i]);
+        }
+        x86_core_restart(t, t->frontier);
+        open_window(t);
+        break;
+    case SAMPLING_WARM:
+        s->phase = SAMPLING_MEASURE;
+        s->left += c->sample_measure;
+        break;
+    case SAMPLING_MEASURE:
+        close_window(t);
+        s->left = to_next(t->cpu->x, s);
+        if (s->left <= 0) {
+            open_window(t);
+            break;
+        }
+        s->phase = SAMPLING_BETWEEN;
+        memcpy(s->latency_then, s->latency, sizeof s->latency_then);
+        memcpy(s->met_then, s->met, sizeof s->met_then);
+        if (t->replay)
+            x86_replay_leave(t);
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ blocks */
+
+/** Whole cycles that are owed pass, and are charged to this category. */
+static inline void pass(struct x86_thread *t, struct x86_place *place, double *owed, enum x86_category category)
+{
+    uint64_t cycles;
+
+    if (*owed < 1)
+        return;
+    cycles = (uint64_t)*owed;
+    *owed -= (double)cycles;
+    t->cycles[category] += cycles;
+    place->cycles[category] += cycles;
+    t->frontier += cycles;
+    t->sampling->estimated_cycles += cycles;
+}
+
+static void between(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+{
+    struct x86 *x = t->cpu->x;
+    struct x86_sampling *s = t->sampling;
+    struct x86_place *place = &x->stacks.places[code->first_place];
+    uint64_t before[X86_PRICED];
+
+    memcpy(before, s->latency, sizeof before);
+    s->lead = (int64_t)(code->estimate.misses > 0 ? code->estimate.lead : x->prices.lead);
+    if (s->lead > (int64_t)t->frontier)
+        s->lead = (int64_t)t->frontier;
+    x86_simple_warm(t, code, values);
+    s->latency[X86_PRICED_BRANCH] = t->mispredicts;
+    s->owed[OWN] += own(t, code) + strings(t, code->block, values);
+    pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
+    for (unsigned i = 0; i < X86_PRICED; i++)
+        if (s->latency[i] != before[i]) {
+            s->owed[i] += (double)(s->latency[i] - before[i]) * x->prices.between[i];
+            pass(t, place, &s->owed[i], priced[i]);
+        }
+    s->estimated_instructions += code->nops;
+    s->gap += code->nops;
+}
+
+static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_t *values)
+{
+    struct x86_sampling *s = t->sampling;
+    struct x86_estimate *e = &code->estimate;
+    const uint64_t begun = t->frontier;
+    const int measured = s->phase == SAMPLING_MEASURE;
+    uint64_t before[X86_PRICED], met[X86_PRICED], cycles[X86_PRICED];
+    double rest;
+
+    memcpy(before, s->latency, sizeof before);
+    memcpy(met, s->met, sizeof met);
+    for (unsigned i = 0; i < X86_PRICED; i++)
+        cycles[i] = t->cycles[priced[i]];
+    x86_core_block(t, code, values);
+    s->latency[X86_PRICED_BRANCH] = t->mispredicts;
+    s->detailed_instructions += code->nops;
+    rest = (double)(t->frontier - begun) - strings(t, code->block, values);
+    for (unsigned i = 0; i < X86_PRICED; i++) {
+        const double waited = (double)(s->latency[i] - before[i]);
+        const double most = i == X86_PRICED_BRANCH ? waited * MISPREDICT_MOST : waited;
+        const double charged = fmin((double)(t->cycles[priced[i]] - cycles[i]), most);
+
+        rest -= charged;
+        if (measured) {
+            s->charged[i] += charged;
+            s->waited[i] += waited;
+            s->missed[i] += (double)(s->met[i] - met[i]);
+        }
+    }
+    if (measured) {
+        s->measured += (double)(t->frontier - begun);
+        s->foreseen += own(t, code) + strings(t, code->block, values) + price(t, before);
+        s->instructions += code->nops;
+        if (!e->window_times++)
+            s->touched[s->ntouched++] = code->block->id;
+        e->window_cycles += rest;
+    } else if (!e->known) { /* better than nothing, until it is measured */
+        e->each = fmax(0, fmin(rest, 4.0 * code->nops));
+        e->times = 1.0 / 64;
+        e->cycles = e->each * e->times;
+        e->known = 1;
+    }
+}
+
+void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+{
+    struct x86_sampling *s = t->sampling;
+    struct x86_code *mine = &t->cpu->x->codes[code->block->id];
+
+    if (!code->nops)
+        return;
+    if (__builtin_expect(s->left <= 0, 0)) {
+        next_phase(t);
+    } else if (__builtin_expect(!code->estimate.known, 0) && s->phase == SAMPLING_BETWEEN &&
+        mine->estimate.asked < ASKED_MOST) {
+        mine->estimate.asked++;
+        next_phase(t);
+    }
+    s->left -= code->nops;
+    if (s->phase == SAMPLING_BETWEEN)
+        between(t, code, values);
+    else
+        in_detail(t, mine, values);
+}
+
+/* ------------------------------------------------------------------------------------------ results */
+
+/**
+ * How far the time of a core may be off, in cycles: of 95 of 100 such samples, no more.  Each window stands for the gap
+ * before it.  What was foreseen wrongly on the average counts whole, and what differs from window to window by the normal
+ * distribution.
+ */
+static double error_of(const struct x86_sampling *s)
+{
+    double mean = s->gg > 0 ? s->ggr / s->gg : 0, variance = s->ggrr - 2 * mean * s->ggr + mean * mean * s->gg;
+
+    return fabs(s->gr) + 1.96 * sqrt(fmax(variance, 0));
+}
+
+void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *o = env->stats_object(env, node, "sampling");
+    struct x86_sampling sum = {0};
+    double error = 0, all;
+    char text[24];
+
+    for (unsigned i = 0; i < x->nthreads; i++) {
+        const struct x86_sampling *s = x->threads[i].sampling;
+
+        sum.windows += s->windows;
+        sum.detailed_instructions += s->detailed_instructions;
+        sum.measured_instructions += s->measured_instructions;
+        sum.measured_cycles += s->measured_cycles;
+        sum.estimated_instructions += s->estimated_instructions;
+        sum.estimated_cycles += s->estimated_cycles;
+        error = fmax(error, error_of(s));
+    }
+    all = (double)(sum.detailed_instructions + sum.estimated_instructions);
+    env->stats_u64(env, o, "windows", sum.windows);
+    env->stats_u64(env, o, "detailed_instructions", sum.detailed_instructions);
+    env->stats_u64(env, o, "measured_instructions", sum.measured_instructions);
+    env->stats_u64(env, o, "measured_cycles", sum.measured_cycles);
+    env->stats_u64(env, o, "estimated_instructions", sum.estimated_instructions);
+    env->stats_u64(env, o, "estimated_cycles", sum.estimated_cycles);
+    error = x->end_cycles ? 100 * error / (double)x->end_cycles : 0;
+    if (sum.windows >= LEAST_WINDOWS)
+        env->stats_f64(env, o, "error_percent", error);
+    snprintf(text, sizeof text, "%.1f %%", all > 0 ? 100 * (double)sum.detailed_instructions / all : 0);
+    o = env->stats_object(env, node, "summary");
+    env->stats_string(env, o, "instructions_simulated_in_detail", text);
+    snprintf(text, sizeof text, "%.1f %%", error);
+    env->stats_string(env, o, "error_of_sampling_(19_in_20)", sum.windows >= LEAST_WINDOWS ? text : "too few windows");
+}
