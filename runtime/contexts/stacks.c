@@ -5,10 +5,14 @@
  * (MADV_GUARD_INSTALL, Linux 6.13), the number of contexts is bounded by memory alone; elsewhere guards
  * cost two mappings each, and stacks beyond GUARDED_MAX go without, lest the kernel's limit on mappings
  * (65530) end the run.  The setting PEET_GUARD=mprotect chooses the latter anywhere, for tests.
+ *
+ * They can be executed if one of the loaded objects says that it needs that (PT_GNU_STACK): gcc puts the code that calls a nested
+ * function there.  Objects that are loaded later count for stacks that are made after that.
  */
 #include "views/domain_internal.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,10 +30,20 @@ static uint64_t free_tops[CLASSES];
 static uint64_t next_base = PEET__STACKS_BASE;
 static int guards_split; /* the kernel has no MADV_GUARD_INSTALL */
 static unsigned nguarded;
+static int protection = PROT_READ | PROT_WRITE;
+
+static int needs_executable(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size, (void)arg;
+    for (unsigned p = 0; p < info->dlpi_phnum; p++)
+        if (info->dlpi_phdr[p].p_type == PT_GNU_STACK && info->dlpi_phdr[p].p_flags & PF_X)
+            return 1;
+    return 0;
+}
 
 static void *raw_mmap(uint64_t at, size_t bytes)
 {
-    return (void *)syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+    return (void *)syscall(SYS_mmap, at, bytes, protection,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
@@ -49,9 +63,11 @@ static void guard(uint64_t at, size_t bytes)
 
 static int map_stack(uint64_t guard_lo, size_t guard_bytes, size_t bytes, struct peet__stack *out_stack)
 {
+    if (dl_iterate_phdr(needs_executable, NULL) == 1)
+        protection |= PROT_EXEC;
     if (raw_mmap(guard_lo, guard_bytes + bytes) != (void *)guard_lo)
         return PEET_ENOMEM;
-    if (peet__domain_added(guard_lo, guard_lo + guard_bytes + bytes, PROT_READ | PROT_WRITE, PEET_DOMAIN_ALIAS) != 0)
+    if (peet__domain_added(guard_lo, guard_lo + guard_bytes + bytes, protection, PEET_DOMAIN_ALIAS) != 0)
         return PEET_ENOMEM;
     /* A huge page would hold a stack's first few bytes alone.  Before anything else: the kernel then joins the
      * mapping with its neighbour. */

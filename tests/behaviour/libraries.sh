@@ -89,4 +89,39 @@ same want.open got "a plain program opens an instrumented library"
 if "$PEETCC" -O2 -static -o static main.c lib.c 2>said; then fail "-static was not refused"; fi
 grep -qi static said || fail "-static was refused without saying so: $(cat said)"
 [ -e static ] && fail "-static left a file"
+
+# a library that asks for stacks that can be executed, as gcc's do whose nested functions are called by address
+cat >stack.c <<'C'
+#include <string.h>
+int on_stack(int n)
+{
+    unsigned char code[] = {0x8d, 0x47, 0x01, 0xc3}; /* lea 1(%rdi), %eax; ret */
+    volatile unsigned char copy[sizeof code];
+    for (unsigned i = 0; i < sizeof code; i++)
+        copy[i] = code[i];
+    return ((int (*)(int))(void *)copy)(n);
+}
+C
+cat >stack_main.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+int on_stack(int);
+static void *run(void *arg) { return (void *)(long)on_stack((int)(long)arg); }
+int main(void)
+{
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, run, (void *)6);
+    pthread_join(thread, &result);
+    printf("%d %ld\n", on_stack(2), (long)result);
+    return 0;
+}
+C
+"$PEET_PLAIN_CC" -w -O1 -fPIC -shared -Wl,-z,execstack -o libstack.so stack.c || fail "the library"
+"$PEETCC" -O2 -pthread -o stack_main stack_main.c -L. -lstack -Wl,-rpath,"$PWD" || fail "peetcc refused it"
+for foreign in record ranges off; do
+    timeout 60 "$PEET" run -q --foreign=$foreign --machine bus --cores 2 -d stack.out -- ./stack_main >got 2>said ||
+        { cat said; fail "--foreign=$foreign: code on the stack: status $?"; }
+    [ "$(cat got)" = "3 7" ] || fail "--foreign=$foreign: code on the stack said $(cat got)"
+done
 exit 0
