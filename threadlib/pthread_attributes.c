@@ -92,6 +92,10 @@ PUBLIC int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         a[i] = va_arg(list, unsigned long);
     va_end(list);
+    if (self && option == PR_SET_NAME && !a[0]) {
+        errno = EFAULT;
+        return -1;
+    }
     if (self && option == PR_SET_NAME) {
         snprintf(self->name, sizeof self->name, "%s", (const char *)a[0]);
         if (self->is_thread)

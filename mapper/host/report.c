@@ -229,8 +229,8 @@ static int return_from_nowhere(uint64_t regs[PEET__SAVED_REGISTERS])
     return 1;
 }
 
-/** From the innermost frame of a suspended context outwards. */
-static void unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
+/** From the innermost frame of a suspended context outwards.  Returns: whether there are more than FRAMES */
+static int unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
 {
     uint64_t regs[PEET__SAVED_REGISTERS], previous = 0, called;
     unsigned i = 0;
@@ -248,13 +248,13 @@ static void unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
     }
     memset(&uc, 0, sizeof uc);
     if (unw_getcontext(&uc))
-        return;
+        return 0;
     peet__uc_set_saved(&uc, regs);
     introduce(regs[0]);
     /* where an instruction faults is no return address: it may be a function's first */
     if (i ? unw_init_local(&cursor, &uc) : unw_init_local2(&cursor, &uc, UNW_INIT_SIGNAL_FRAME)) {
         visit(arg, regs[0], regs[0]);
-        return;
+        return 0;
     }
     for (; i < FRAMES; i++) {
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) || !pc)
@@ -270,13 +270,15 @@ static void unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
         if (unw_step(&cursor) <= 0)
             break;
     }
+    return i == FRAMES;
 }
 
 void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list)
 {
     struct frames f = {.program = program, .list = list};
 
-    unwind(ctx, frame, &f);
+    if (unwind(ctx, frame, &f))
+        peet_host_report("    ... and more: these are the innermost %d", FRAMES);
     if (!f.n)
         peet_host_report("    (nothing but code of peet's is on its stack)");
 }

@@ -151,3 +151,16 @@ for case in "null 139 9" "first 139 11" "twice 134 13"; do
     equal "status of $mode" $status "$wanted"
     grep -q " in main (ends.c:$line)" err || fail "$mode: no line $line of main: $(cat err)"
 done
+
+# more than are shown
+cat >deep.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static int down(volatile int n) { return n ? down(n - 1) + n : (abort(), 0); }
+int main(int argc, char **argv) { return down(atoi(argv[1])); }
+C
+must "$peetcc" -O1 -o deep deep.c
+"$peet" run -q -d out -- ./deep 200 2>err && fail "a deep abort ended well"
+grep -q 'and more: these are the innermost 64$' err || fail "nothing is said of more frames: $(tail -2 err)"
+"$peet" run -q -d out -- ./deep 3 2>err && fail "an abort ended well"
+grep -q 'and more' err && fail "there are no more frames: $(cat err)"
+exit 0
