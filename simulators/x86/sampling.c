@@ -23,8 +23,10 @@ enum {
     MISPREDICT_MOST = 64, /* cycles charged after a mispredicted branch that are taken to be its */
     ASKED_MOST = 3,       /* windows that begin because of one block */
     DENSE = 8,            /* the n-th gap has n windows' instructions / DENSE at most */
-    LEAST_MISSES = 20,
-    LEAST_WINDOWS = 30 /* fewer say nothing of the error */
+    SAME_MOST =
+        16, /* a miss between windows has this times the price of one in windows at most, for a cycle of latency */
+    LEAST_MISSES = 200, /* from so many on, their mean counts */
+    LEAST_WINDOWS = 30  /* fewer say nothing of the error */
 };
 
 int x86_sampling_init(struct x86 *x)
@@ -137,7 +139,7 @@ static void learn_prices(struct x86 *x, struct x86_sampling *s)
         p->of[i] = (p->charged[i] + PRICE_PRIOR * share) / (p->latency[i] + PRICE_PRIOR);
         if (p->met[i] > LEAST_MISSES && p->between_met[i] > LEAST_MISSES && p->between_latency[i] > 0)
             same = p->latency[i] / p->met[i] * p->between_met[i] / p->between_latency[i];
-        p->between[i] = p->of[i] * fmin(fmax(same, 0.25), 4);
+        p->between[i] = p->of[i] * fmin(fmax(same, 1.0 / SAME_MOST), SAME_MOST);
     }
     if (p->latency[X86_PRICED_BRANCH] > 0)
         p->between[X86_PRICED_BRANCH] = p->of[X86_PRICED_BRANCH] =
