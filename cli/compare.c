@@ -477,7 +477,7 @@ static int know_pairs(const struct side *a, const struct side *b, const size_t *
         if (!known[at] && !x->kept && !y->kept) {
             if (*work <= 0)
                 return 2;
-            if (peet_edit_script(x->symbols, x->n, y->symbols, y->n, EFFORT, NULL, NULL, &d))
+            if (peet_edit_limited(x->symbols, x->n, y->symbols, y->n, EFFORT, NULL, NULL, &d))
                 return PEET_ENOMEM;
             *work -= (double)(x->n + y->n) * (double)(d.edits < EFFORT ? d.edits + 1 : EFFORT);
             cost[at] = pair_cost(x, y, (double)d.edits);
@@ -714,6 +714,9 @@ static void show(const json_t *all)
             printf("         not exact: between %.2f%% and %.2f%% are the same, in the same order\n",
                 json_number_value(json_object_get(pair, "similarity_percent")),
                 json_number_value(json_object_get(pair, "similarity_at_most_percent")));
+        if (json_object_get(pair, "time_warp_cycles"))
+            printf("         times between events, warped: %.1f cycles apart\n",
+                json_number_value(json_object_get(pair, "time_warp_cycles")));
         if (json_object_get(pair, "first_difference")) {
             printf("         first difference: %" JSON_INTEGER_FORMAT " of A, %" JSON_INTEGER_FORMAT " of B\n",
                 integer(json_object_get(pair, "first_difference"), "a"),

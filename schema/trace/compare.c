@@ -9,7 +9,8 @@
 enum {
     LONG = 1 << 21, /* symbols of both */
     LONG_WINDOW = 1 << 19,
-    LONG_WORK = 1 << 28 /* symbols of both times differences, for which such sequences are compared exactly */
+    LONG_WORK = 1 << 28, /* symbols of both times differences, for which such sequences are compared exactly */
+    MANY = 1 << 14       /* symbols of both: the bound is by strings */
 };
 
 /* ---------------------------------------------------------------------------------- edit distance */
@@ -161,6 +162,25 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/** The bound by strings of symbols, 1 to 16. */
+static int least_of_many(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *out_least)
+{
+    struct peet__bound *bound;
+    int err = peet__bound_new(&bound);
+
+    if (err)
+        return err;
+    peet__bound_begin(bound, 0);
+    for (size_t i = 0; i < n; i++)
+        peet__bound_add(bound, a[i]);
+    peet__bound_begin(bound, 1);
+    for (size_t i = 0; i < m; i++)
+        peet__bound_add(bound, b[i]);
+    *out_least = peet__bound_least(bound);
+    peet__bound_free(bound);
+    return 0;
+}
+
 /** Symbols that one has more often than the other must be inserted or deleted: a bound from below. */
 static int least(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *out_least)
 {
@@ -254,15 +274,37 @@ static int long_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t 
     return err;
 }
 
+int peet_edit_limited(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+    void *arg, struct peet_distance *out_distance)
+{
+    struct peet_distance anchored = {.edits = UINT64_MAX}, ignored;
+    uint64_t credit = PEET__CREDIT;
+    int err = peet_edit_script(a, n, b, m, effort, effort ? NULL : match, arg, out_distance);
+
+    if (err || !effort)
+        return err;
+    if (out_distance->edits > effort)
+        err = peet__edit_anchored(a, n, b, m, effort, 0, &credit, NULL, NULL, &anchored);
+    if (!err && anchored.edits < out_distance->edits) {
+        out_distance->edits = anchored.edits;
+        out_distance->matched = anchored.matched;
+        credit = PEET__CREDIT;
+        return match ? peet__edit_anchored(a, n, b, m, effort, 0, &credit, match, arg, &ignored) : 0;
+    }
+    return !err && match ? peet_edit_script(a, n, b, m, effort, match, arg, &ignored) : err;
+}
+
 int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
     void *arg, struct peet_distance *out_distance)
 {
     if (effort && n + m > LONG)
         return long_distance(a, n, b, m, effort, match, arg, out_distance);
-    const int err = peet_edit_script(a, n, b, m, effort, match, arg, out_distance);
+    const int err = peet_edit_limited(a, n, b, m, effort, match, arg, out_distance);
 
     out_distance->least = out_distance->edits;
-    return !err && effort && out_distance->edits > effort ? least(a, n, b, m, &out_distance->least) : err;
+    if (err || !effort || out_distance->edits <= effort)
+        return err;
+    return (n + m > MANY ? least_of_many : least)(a, n, b, m, &out_distance->least);
 }
 
 double peet_similarity(const struct peet_distance *distance, size_t n, size_t m)

@@ -42,6 +42,11 @@ int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m,
 int peet_edit_script(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
     void *arg, struct peet_distance *out_distance);
 
+/** peet_edit_limited() - as peet_edit_script(), or, where its effort is spent, between strings that occur once in either if
+ *   that makes fewer edits: `least` is 0 */
+int peet_edit_limited(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+    void *arg, struct peet_distance *out_distance);
+
 /** A sequence that is read piece by piece, as often as need be. */
 struct peet_symbols {
     /** read() - the next ones.  Returns: how many, at most @n; 0 at the end; or a peet_err */

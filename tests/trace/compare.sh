@@ -82,6 +82,8 @@ must "$peet" run -q --foreign=ranges -o trace -d placed -- ./places aaaaaaaabbbb
 must "$peet" run -q --foreign=ranges -o trace -d changed -- ./places bbbbbbbbaaaaaaaa aaaaaaaabbbbbbbb
 must "$peet" compare --json placed changed >places.json
 equal "threads that have changed places" "$(value places.json similarity_percent)" 100
+must "$peet" compare --what events placed changed >table
+grep -q 'times between events, warped: [0-9]*\.[0-9] cycles apart' table || fail "no times: $(cat table)"
 # Sequences that are not kept in memory: the same where nothing differs, and a distance that is at least the exact one.
 cat >path.c <<'END'
 #include <stdio.h>

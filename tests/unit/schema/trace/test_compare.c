@@ -365,6 +365,31 @@ static void test_long_in_memory(void)
     free(b);
 }
 
+/** In memory, with an effort that is less than one place differs in: anchors find what Myers' search has left. */
+static void test_limited(void)
+{
+    enum { LENGTH = 60000, ROOM = 2 * LENGTH };
+    uint64_t *a = malloc(ROOM * sizeof *a), *b = malloc(ROOM * sizeof *b);
+    double found = 0, exact = 0;
+
+    srand(8);
+    for (int round = 0; round < 12; round++) {
+        const size_t n = make_long(a, LENGTH, 300), m = change(a, n, b, 300, round);
+        struct script s = {a, b, 0, 0, 0, 0};
+        struct peet_distance d, e;
+
+        CU_ASSERT_FATAL(!peet_edit_distance(a, n, b, m, 200, check, &s, &d));
+        CU_ASSERT_FATAL(!peet_edit_distance(a, n, b, m, 0, NULL, NULL, &e));
+        CU_ASSERT(!s.bad && s.n == d.matched && d.edits == n + m - 2 * d.matched);
+        CU_ASSERT(d.least <= e.edits && e.edits <= d.edits);
+        found += (double)d.edits;
+        exact += (double)e.edits;
+    }
+    CU_ASSERT(found <= 1.02 * exact);
+    free(a);
+    free(b);
+}
+
 static void test_long(void)
 {
     enum { LENGTH = 12000, ROOM = 2 * LENGTH };
@@ -408,6 +433,7 @@ int main(void)
     CU_add_test(suite, "long sequences", test_long);
     CU_add_test(suite, "long, limited effort", test_anchored);
     CU_add_test(suite, "long, in memory", test_long_in_memory);
+    CU_add_test(suite, "limited effort, in memory", test_limited);
     CU_add_test(suite, "time warping", test_warp);
     CU_add_test(suite, "links", test_links);
     CU_add_test(suite, "averages", test_average);
