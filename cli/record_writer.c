@@ -383,7 +383,7 @@ static char *ending(const struct peet_cli_record_writer *w, int wait_status, con
 
     all = json_pack("{s:s,s:i,s:{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I}}", "reason",
         WIFSIGNALED(wait_status) ? "signal" : "exit", "status",
-        WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "real", "ticks_per_second",
+        WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "real", "ticks_per_second",
         ticks_per_second(w), "ticks_per_word", (double)s->word_millicycles * 1e-3, "ticks_per_event",
         (double)s->event_millicycles * 1e-3, "ran_seconds", r->ran_s, "cpu_seconds", r->cpu_s, "overhead_seconds",
         r->overhead_s, "waited_seconds", r->waited_s, "unrecorded_threads", (json_int_t)r->unrecorded_threads,
@@ -398,6 +398,7 @@ int peet_cli_record_end(struct peet_cli_record_writer *w, int wait_status, const
 {
     struct peet__real_shared *s = w->shared;
     const double hz = ticks_per_second(w);
+    const uint64_t over = s->last_tick ? s->last_tick : __builtin_ia32_rdtsc(); /* it was killed: just now */
     struct peet_recorder_counts counts;
     uint64_t waited = 0, overhead = 0;
     char *text;
@@ -421,7 +422,7 @@ int peet_cli_record_end(struct peet_cli_record_writer *w, int wait_status, const
         .words = w->words,
         .unrecorded_threads = atomic_load(&s->unrecorded_threads),
         .handlers = atomic_load(&s->handlers),
-        .ran_s = s->last_tick > s->first_tick ? (double)(s->last_tick - s->first_tick) / hz : 0,
+        .ran_s = s->first_tick && over > s->first_tick ? (double)(over - s->first_tick) / hz : 0,
         .cpu_s = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
             (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6,
         .waited_s = (double)waited / hz,

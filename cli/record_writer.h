@@ -17,7 +17,7 @@ struct peet_cli_recorded {
     uint64_t threads, words, bytes;
     uint64_t unrecorded_threads, handlers;
     double cpu_s;      /* of the program */
-    double ran_s;      /* the program; 0: it did not come to its end */
+    double ran_s;      /* the program, to its end or to when it was killed; 0: it did not begin */
     double waited_s;   /* threads, for the writer */
     double overhead_s; /* what recording cost the threads, all together */
     uint64_t lost;     /* slices whose thread is not known */

@@ -112,7 +112,7 @@ END
 must "$peetcc" -O2 -pthread long.c -o long
 "$peet" record -q -b 16 -d killed -- timeout 60 ./long 2>refused || true # a program that starts another one is refused
 grep -q 'not built by peetcc' refused || fail "a foreign program: $(cat refused)"
-"$peet" record -q -b 16 -d killed -- ./long 2>said &
+"$peet" record -b 16 -d killed -- ./long 2>said &
 run=$!
 program=
 for ((i = 0; i < 400 && ${#program} == 0; i++)); do
@@ -124,7 +124,9 @@ kill -KILL $program
 status=0
 wait $run || status=$?
 equal "status of a killed program" $status 137
+grep 'ran [0-9.]* s' said | grep -qv 'ran 0\.000 s' || fail "how long a killed program ran: $(cat said)"
 must "$peet" trace check killed
+"$peet" trace info killed | grep -q 'signal, status 137' || fail "how it ended: $("$peet" trace info killed)"
 must "$peet" run -q --from killed -m ideal -n 2 -d killed.replay
 [ "$(value killed.replay/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of a killed program"
 
