@@ -24,7 +24,6 @@
 #include <peet/raw.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WORDS_BETWEEN_STATES = 64 * 1024 };
 
@@ -608,20 +607,19 @@ static int make(struct peet_cut *cut, const char *from, const char *path, struct
     if (!err && !(is_any_there(cut) && (text = describe_all(cut))))
         err = peet_error_set(error, PEET_EINVALID, "%s: nothing lies there: no context has got so far", from);
     if (!err)
-        err = peet_recorder_open(path, text, 3, &to, error);
+        err = peet_recorder_open_whole(path, text, 3, &to, error);
     free(text);
     if (!to)
         return err;
     err = copy(cut, to, error);
     /* in a part of a deadlock contexts wait in vain; else for what others do outside of the part */
     closed = peet_recorder_close(to,
-        is_of_deadlock(cut->from) ? "{\"reason\":\"cut\",\"status\":0,\"of\":\"deadlock\"}"
-                                  : "{\"reason\":\"cut\",\"status\":0}",
+        err ? NULL
+            : is_of_deadlock(cut->from) ? "{\"reason\":\"cut\",\"status\":0,\"of\":\"deadlock\"}"
+                                        : "{\"reason\":\"cut\",\"status\":0}",
         &closing);
     if (closed && !error->code)
         err = peet_error_set(error, closed, "%s: %s", path, closing.message);
-    if (err)
-        unlink(path);
     return err;
 }
 

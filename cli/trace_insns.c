@@ -343,7 +343,14 @@ static int convert_recording(const char *from, const char *format, const char *t
         snprintf(path, sizeof(path), "%s/context.%u.%s", folder, s, ending);
         if (peet_recording_stream(recording, s))
             err = convert_stream(recording, program, s, path, format, &order, error);
+        else
+            unlink(path);
     }
+    if (!err)
+        for (uint32_t s = peet_recording_nstreams(recording); s < FILES_MAX; s++) { /* of an earlier trace */
+            snprintf(path, sizeof(path), "%s/context.%u.%s", folder, s, ending);
+            unlink(path);
+        }
     if (!err) {
         snprintf(path, sizeof(path), "%s/order.txt", to);
         err = write_order(path, &order, error);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { FILES_MAX = 4096, LEVEL = 3 };
 
@@ -178,21 +177,14 @@ int peet_import_convert(const char *path, const struct peet_import *import, cons
 {
     struct peet_recorder *recorder = NULL;
     struct peet_error closing = {0, ""};
-    char *text = describe(path, import), *temporary = NULL;
-    int err = text && asprintf(&temporary, "%s.tmp%ld", to, (long)getpid()) > 0 ? 0 : no_memory(error), closed;
+    char *text = describe(path, import);
+    int err = text ? peet_recorder_open_whole(to, text, LEVEL, &recorder, error) : no_memory(error), closed;
 
-    if (!err)
-        err = peet_recorder_open(temporary, text, LEVEL, &recorder, error);
     if (!err)
         err = convert_all(path, import, recorder, error);
     closed = peet_recorder_close(recorder, err ? NULL : "{\"reason\":\"converted\",\"status\":0}", &closing);
     if (!err && closed)
         err = peet_error_set(error, closed, "%s: %s", to, closing.message);
-    if (!err && rename(temporary, to))
-        err = peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", to, strerror(errno));
-    if (err && temporary)
-        unlink(temporary);
-    free(temporary);
     free(text);
     return err;
 }

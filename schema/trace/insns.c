@@ -79,9 +79,7 @@ int peet_insn_writer_open(const char *path, const char *format, uint64_t thread,
     *out_writer = NULL;
     if (!f)
         return PEET_ENOTFOUND;
-    if (!w || !(w->path = strdup(path)) ||
-        (peet_in_place(path) ? !(w->temporary = strdup(path))
-                             : asprintf(&w->temporary, "%s.tmp%ld", path, (long)getpid()) < 0)) {
+    if (!w || !(w->path = strdup(path)) || !(w->temporary = peet_temporary_name(path))) {
         if (w)
             free(w->path);
         free(w);

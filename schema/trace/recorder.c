@@ -6,6 +6,7 @@
  * of the frame that is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
  * file is cut back to the frame before.
  */
+#include "in_place.h"
 #include "trace/codec_parts.h"
 #include "trace/frames.h"
 #include "trace/stored.h"
@@ -50,6 +51,7 @@ struct waiting {
 };
 
 struct peet_recorder {
+    char *path, *temporary; /* temporary: of a file that appears when it is whole; else NULL */
     int fd, level, err;
     char message[300];
     uint64_t bytes, nstreams, nimages, pending, slices, words;
@@ -112,8 +114,8 @@ static int write_parts(struct peet_recorder *r, struct iovec *parts, int n)
         if (done < 0 && why == EINTR)
             continue;
         if (done <= 0) {
-            snprintf(text, sizeof text, "cannot write the trace: %s; what was written until then can be read",
-                strerror(done ? why : ENOSPC));
+            snprintf(text, sizeof text, "cannot write the trace: %s%s", strerror(done ? why : ENOSPC),
+                r->temporary ? "" : "; what was written until then can be read");
             if (ftruncate(r->fd, (off_t)before) == 0)
                 r->bytes = before;
             return fail(r, PEET_EIO, text);
@@ -616,6 +618,10 @@ static void recorder_free(struct peet_recorder *r)
     ZSTD_freeCCtx(r->zstd);
     if (r->fd >= 0)
         close(r->fd);
+    if (r->temporary && strcmp(r->temporary, r->path) != 0)
+        unlink(r->temporary); /* unless it has been renamed */
+    free(r->temporary);
+    free(r->path);
     free(r);
 }
 
@@ -630,8 +636,8 @@ static int raise_fd(int fd)
     return copy;
 }
 
-int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
-    struct peet_error *error)
+static int open_recorder(const char *path, const char *description, int level, int whole,
+    struct peet_recorder **out_recorder, struct peet_error *error)
 {
     struct peet_recorder *r = calloc(1, sizeof *r);
     const uint32_t head[] = {PEET__HEAD, 8};
@@ -641,7 +647,12 @@ int peet_recorder_open(const char *path, const char *description, int level, str
     if (!r)
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     r->level = level;
-    r->fd = raise_fd(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    r->fd = -1;
+    if (!(r->path = strdup(path)) || (whole && !(r->temporary = peet_temporary_name(path)))) {
+        recorder_free(r);
+        return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
+    }
+    r->fd = raise_fd(open(whole ? r->temporary : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (r->fd < 0) {
         err = peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno));
         recorder_free(r);
@@ -668,6 +679,18 @@ int peet_recorder_open(const char *path, const char *description, int level, str
     }
     *out_recorder = r;
     return 0;
+}
+
+int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
+    struct peet_error *error)
+{
+    return open_recorder(path, description, level, 0, out_recorder, error);
+}
+
+int peet_recorder_open_whole(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
+    struct peet_error *error)
+{
+    return open_recorder(path, description, level, 1, out_recorder, error);
 }
 
 /** Index and trailer. */
@@ -702,6 +725,8 @@ int peet_recorder_close(struct peet_recorder *r, const char *ending, struct peet
     if (close(r->fd))
         fail(r, PEET_EIO, strerror(errno));
     r->fd = -1;
+    if (!r->err && ending && r->temporary && strcmp(r->temporary, r->path) != 0 && rename(r->temporary, r->path))
+        fail(r, PEET_EIO, strerror(errno));
     err = r->err ? peet_error_set(error, r->err, "%s", r->message) : 0;
     recorder_free(r);
     return err;

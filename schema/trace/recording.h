@@ -75,6 +75,10 @@ struct peet_recorder;
  */
 int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
     struct peet_error *error);
+/** peet_recorder_open_whole() - the same; the file appears, or takes the place of another one, when peet_recorder_close() has
+ * written an ending and all went well, or not at all */
+int peet_recorder_open_whole(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
+    struct peet_error *error);
 
 /** All of these return 0, or PEET_EIO or PEET_ENOMEM; after the first failure they do nothing and return it again. What
  * was written before stays readable.  Everything is copied, but for packed words that stay. */

@@ -114,6 +114,19 @@ cmp <(od -An -v -tx8 -w64 champsim/context.2.champsimtrace | awk '{ print $1 }')
 awk '!/^#/ && $2 < last { exit 1 } !/^#/ { last = $2 }' drmemtrace/order.txt || fail "the order of events goes back in time"
 [ "$(grep -c 'barrier wait' drmemtrace/order.txt)" = 32 ] || fail "$(grep -c 'barrier wait' drmemtrace/order.txt) waits at the barrier"
 
+# A folder has the files of the last trace that was written there, and no others of its format.
+must "$peet" trace convert --to lackey run again.folder
+printf 'int main(void) { return 0; }\n' >one.c
+must "$peetcc" -o one one.c
+must "$peet" run -q --observe trace -d one.run -- ./one
+must "$peet" trace convert --to lackey one.run again.folder
+[ "$(ls again.folder)" = $'context.0.lackey\norder.txt' ] || fail "of an earlier trace: $(ls again.folder)"
+
+printf 'no trace' >no.peet
+"$peet" trace convert --to lackey no.peet no.folder 2>said
+equal "no trace" $? 2
+[ "$(wc -l <said)" = 1 ] || fail "no trace: $(cat said)"
+
 # The first half of a trace is a trace.
 half=$(($(value run/stats.json time.cycles) / 2))
 must "$peet" trace cut --cycles $half run half.peet

@@ -55,6 +55,21 @@ for skip in 65537 300000 $((last - 10)); do
 done
 must python3 "$here/parts.py" "$peet" long.run instructions $places '-m bus'
 
+# A part may take the place of the whole; what cannot be written leaves what was there; a device stays one.
+cp long.run/trace.peet itself.peet
+must "$peet" trace cut --instructions 1000-900000 long.run expected.peet
+must "$peet" trace cut --instructions 1000-900000 itself.peet itself.peet
+cmp expected.peet itself.peet || fail "a part in the place of its whole"
+(ulimit -f 16 && trap '' XFSZ && ! "$peet" trace cut --instructions 2000-800000 long.run itself.peet 2>said) || fail "a part that is too long: $(cat said)"
+cmp expected.peet itself.peet || fail "what was there is gone"
+grep -q 'can be read' said && fail "nothing can be read: $(cat said)"
+[ "$(ls | grep -c '^itself')" = 1 ] || fail "left behind: $(ls -d itself*)"
+ln -s /dev/null device
+must "$peet" trace cut --instructions 1000-9000 long.run device
+printf 'I  400000,4\n L 2000,8\n' >one.lackey
+must "$peet" trace convert --to peet one.lackey device
+[ -L device ] || fail "a file has taken the place of a device"
+
 # A part of a part is a part.
 must "$peet" trace cut --instructions 3000-20000 mix.run outer.peet
 must "$peet" trace cut --instructions 7000-9000 outer.peet inner.peet
