@@ -92,10 +92,9 @@ int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struc
 int peet_cli_finish_stdout(int status)
 {
     static int failed;
-    if (!failed && fflush(stdout) == 0 && !ferror(stdout))
+    if (failed || (fflush(stdout) == 0 && !ferror(stdout)))
         return status;
-    if (!failed)
-        peet_cli_complain("cannot write to standard output: %s", strerror(errno ? errno : EIO));
+    peet_cli_complain("cannot write to standard output: %s", strerror(errno ? errno : EIO));
     failed = 1;
     return PEET_CLI_FAILED;
 }

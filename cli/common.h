@@ -28,7 +28,7 @@ int peet_cli_fail(const struct peet_error *error);
 int peet_cli_lib_dir(char *out_path, size_t bytes, struct peet_error *error);
 
 /** peet_cli_finish_stdout() - flush; a full disk or closed pipe is an error.
- *  Returns: @status, or PEET_CLI_FAILED after a complaint, which is said once */
+ *  Returns: @status, or PEET_CLI_FAILED after a complaint, which is said once: @status again when it has been */
 int peet_cli_finish_stdout(int status);
 
 /** peet_cli_file_limit_is_error() - a file that would grow beyond RLIMIT_FSIZE is an error from now on, as a full disk

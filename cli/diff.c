@@ -421,6 +421,5 @@ int peet_cli_diff(int argc, char **argv)
         status = compare(&asked);
     free(asked.groups);
     free(asked.measures);
-    int flushed = peet_cli_finish_stdout(status);
-    return flushed == status ? status : TROUBLE;
+    return peet_cli_finish_stdout(TROUBLE) == TROUBLE ? status : TROUBLE;
 }

@@ -317,8 +317,10 @@ int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *w
     struct peet_error *error)
 {
     char temporary[PATH_MAX];
-    if (strcmp(path, "-") == 0)
-        return write(stdout, what) ? peet_error_set(error, PEET_EIO, "cannot write to standard output") : 0;
+    if (strcmp(path, "-") == 0) /* peet_cli_finish_stdout() says why it could not be written */
+        return write(stdout, what) && !ferror(stdout)
+            ? peet_error_set(error, PEET_EIO, "cannot write to standard output")
+            : 0;
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
         return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", path);
     if (peet_in_place(path)) {

@@ -2,11 +2,11 @@
 /* Where the cycles went: accounts of runs, their tables and their data as text; see report_stacks.h. */
 #include "report_stacks.h"
 
+#include "export.h"
 #include "names.h"
 #include "number.h"
 #include "report_table.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { COLUMNS = 80, CONTEXTS = 64, NAME = 20, LEAST = 8, GAP = 2, INDENT = 4, CELL = 6 };
@@ -388,10 +388,9 @@ static void put_references(FILE *out, const json_t *references, const char *run_
 int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, json_t *const *figures,
     const char *const *names, size_t n, const char *path, struct peet_error *error)
 {
-    FILE *out = fopen(path, "we");
-    int wrong;
+    FILE *out = peet_cli_whole_open(path, error);
     if (!out)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
+        return PEET_EIO;
     fputs("run,program,kind,name,category,value\n", out);
     for (size_t k = 0; k < n; k++) {
         if (accounts)
@@ -399,8 +398,5 @@ int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, 
         put_figures(out, figures[k], names[k], k);
         put_references(out, json_object_get(stats[k], "references"), names[k], k);
     }
-    wrong = ferror(out);
-    if (fclose(out) || wrong)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    return 0;
+    return peet_cli_whole_close(out, path, 1, error);
 }

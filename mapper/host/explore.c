@@ -579,6 +579,8 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
         return here.interrupted ? peet_error_set(error, PEET_EIO, "interrupted")
                                 : peet_error_set(error, PEET_EINVALID, MISFIT);
     }
+    if (here.forked) /* our own execution was abandoned so that others could be made */
+        *error = (struct peet_error){0, ""};
     if (here.failed)
         return peet_error_set(error, PEET_EIO, "the exploration is not complete");
     if (!here.forked) { /* it came to an end before there was anything to choose */
@@ -588,6 +590,7 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
         }
         if (err)
             peet_host_report("%s", error->message);
+        *error = (struct peet_error){0, ""};
         here.exhausted = 1;
         if (take_stock((err ? 3 : peet_map_exit_status(map) & 0xff) << 8) < 0)
             return peet_error_set(error, PEET_ENOMEM, "out of memory");

@@ -42,6 +42,25 @@ for pages in 0 1 2 3 4 8 16 40; do
 done
 [ "$whole" = yes ] || fail "no run had room enough: $(cat err.txt)"
 
+# The outcomes of an exploration.
+cat >two.c <<'END'
+#include <pthread.h>
+static volatile int x;
+static void *one(void *p) { x = 1; return p; }
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, 0, one, 0);
+    x = 2;
+    return pthread_join(t, 0);
+}
+END
+must "$peetcc" -O1 -pthread -o two two.c
+free 0 "$peet" run -q -d disk/out --explore all -- ./two 2>err.txt
+status=$?
+[ $status -eq 1 ] || fail "an exploration on a full disk: status $status: $(cat err.txt)"
+grep -q '^peet: .*No space left on device' err.txt || fail "an exploration on a full disk: $(cat err.txt)"
+
 # peetcc's schema file: the program itself fits, the file beside it does not.
 size=$(($(stat -c %s sum) / 4096 + 2))
 free $size sh -c '"$@" && true' sh "$peetcc" -O2 -o disk/sum sum.c 2>err.txt
@@ -55,3 +74,15 @@ for words in "sims" "sims bus" "sims --json" "schema ./sum" "schema --json ./sum
     "$peet" $words >/dev/full 2>err.txt && fail "peet $words on a full disk"
     grep -q '^peet: .*No space left' err.txt || fail "peet $words on a full disk: $(cat err.txt)"
 done
+must "$peet" run -q --observe locality -d same -- ./sum 10
+must "$peet" locality signature same -o same.json
+"$peet" diff same same >/dev/full 2>err.txt
+equal "peet diff on a full disk" $? 2
+"$peet" locality bench same.json -n 1000 -o - >/dev/full 2>err.txt
+equal "peet locality bench on a full disk" $? 1
+[ "$(wc -l <err.txt)" = 1 ] || fail "said twice: $(cat err.txt)"
+printf 'run,program\n' >figures.csv
+# shellcheck disable=SC2016
+sh -c 'ulimit -f 1; "$@"' sh "$peet" report --csv figures.csv same 2>err.txt
+equal "peet report --csv without room" $? 1
+equal "what was there before" "$(cat figures.csv)" 'run,program'
