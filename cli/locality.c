@@ -610,38 +610,44 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
     size_t n)
 {
     struct peet_cli_seed *seeds = calloc(n, sizeof(*seeds));
+    unsigned *replicas = calloc(n, sizeof(*replicas));
     struct peet_cli_bench bench = {.seeds = seeds,
         .weights = weights,
+        .replicas = replicas,
         .nphases = n,
         .threads = (unsigned)asked->threads,
         .sharing = asked->sharing,
         .writes = asked->writes};
     struct peet_error error = {0};
-    int status = seeds ? PEET_CLI_OK : PEET_CLI_FAILED;
+    int status = seeds && replicas ? PEET_CLI_OK : PEET_CLI_FAILED;
     for (size_t i = 0; !status && i < n; i++) {
-        unsigned replicas = 1;
         double mean = 0;
-        status = choose_seed(asked, &signatures[i], asked->seed + i, &seeds[i], &replicas, &mean);
-        if (!status && seeds[i].blocks * replicas * 128 > 1u << 26) {
+        replicas[i] = 1;
+        status = choose_seed(asked, &signatures[i], asked->seed + i, &seeds[i], &replicas[i], &mean);
+        if (!status && seeds[i].blocks * replicas[i] * 128 > 1u << 26) {
             peet_cli_complain(
                 "%u copies of %llu blocks are more than 256 MiB; try a smaller --footprint, --length or --replicas",
-                replicas, (unsigned long long)seeds[i].blocks);
+                replicas[i], (unsigned long long)seeds[i].blocks);
             status = PEET_CLI_USAGE;
         }
-        bench.replicas = replicas > bench.replicas ? replicas : bench.replicas;
         if (!status && strcmp(asked->output, "-") != 0)
             printf(
                 "%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s: %.3f%% mean absolute error\n",
                 asked->output, n > 1 ? ", phase " : " ", i + 1, (unsigned long long)seeds[i].references, seeds[i].n,
-                replicas, (unsigned long long)seeds[i].blocks * replicas * 512,
+                replicas[i], (unsigned long long)seeds[i].blocks * replicas[i] * 512,
                 signatures[i].has_counts ? "68 caches with lines of 64 to 512 bytes"
                                          : "17 caches with lines of 512 bytes",
                 mean);
+        if (!status && asked->writes > peet_cli_bench_stores(&seeds[i]))
+            peet_cli_complain(
+                "--writes: %.1f%% of the references can store in place of loads; further stores come after loads, and hit in any cache",
+                100 * peet_cli_bench_stores(&seeds[i]));
     }
     if (!status && peet_cli_write_whole(asked->output, peet_cli_bench_write, &bench, &error))
         status = peet_cli_fail(&error);
     for (size_t i = 0; seeds && i < n; i++)
         peet_cli_seed_fini(&seeds[i]);
+    free(replicas);
     free(seeds);
     return status;
 }

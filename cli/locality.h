@@ -100,12 +100,16 @@ double peet_cli_associative(const struct peet_sim_tally *t, unsigned width, doub
 struct peet_cli_bench {
     const struct peet_cli_seed *seeds; /* a phase each */
     const double *weights;             /* of the phases */
+    const unsigned *replicas;
     size_t nphases;
-    unsigned replicas, threads;
+    unsigned threads;
     double sharing, writes; /* shares, 0..1 */
 };
 /** peet_cli_bench_write() - the C program.  For peet_cli_write_whole() */
 int peet_cli_bench_write(FILE *out, const void *bench);
+/** peet_cli_bench_stores() - the share of references that can store in place of a load; further stores are more references, which hit
+ * in any cache */
+double peet_cli_bench_stores(const struct peet_cli_seed *seed);
 /** peet_cli_bench_surface() - what its inner loop references from the second round on, of one phase.  Returns: 0 or
  * PEET_ENOMEM */
 int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out_tally,

@@ -21,7 +21,9 @@ static const char head[] =
     "#include <pthread.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n";
 
 static const char body[] =
-    "struct phase { const uint32_t *order; uint32_t steps, words, share; /* share: of all loads, in 65536ths */ };\n"
+    "/* share: of all references; stores: of an element that comes again, so many are stores; more: so many elements are stored to\n"
+    " * after all that, too; all in 65536ths */\n"
+    "struct phase { const uint32_t *order; uint32_t steps, words, copies, share, stores, more; };\n"
     "struct array { uint32_t *data; uint32_t first; };\n"
     "struct thread { struct array own[PHASES]; uint64_t loads; uint32_t sum; unsigned number; pthread_t id; };\n"
     "static struct array shared[PHASES];\n"
@@ -31,54 +33,72 @@ static const char body[] =
     " * 8 + n: 8 + 3 * n times; 16 + n and 24 + n: the latest two or four, n + 1 times each. */\n"
     "static struct array fill(const struct phase *p)\n"
     "{\n"
-    "    size_t bytes = ((size_t)p->words * REPLICAS * 4 + 4095) / 4096 * 4096;\n"
+    "    size_t bytes = ((size_t)p->words * p->copies * 4 + 4095) / 4096 * 4096;\n"
     "    struct array a = { aligned_alloc(4096, bytes), p->order[0] >> 6 };\n\n"
     "    if (!a.data) {\n"
     "        fputs(\"out of memory\\n\", stderr);\n"
     "        exit(1);\n"
     "    }\n"
-    "    for (uint32_t r = 0; r < REPLICAS; r++)\n"
+    "    for (uint32_t r = 0; r < p->copies; r++)\n"
     "        for (uint32_t i = 0; i < p->steps; i++) {\n"
     "            uint32_t last = i + 1 == p->steps, after = p->order[last ? 0 : i + 1];\n"
-    "            uint32_t next = (last ? (r + 1) % REPLICAS : r) * p->words + (after >> 6);\n\n"
+    "            uint32_t next = (last ? (r + 1) % p->copies : r) * p->words + (after >> 6);\n\n"
     "            a.data[r * p->words + (p->order[i] >> 6)] = next << 6 | (after & 32) | (p->order[i] & 31);\n"
     "        }\n"
     "    return a;\n"
     "}\n\n"
+    "#define AT(i) (*(volatile uint32_t *)&data[i])\n"
     "#if WRITES\n"
-    "#define STORE /* to the line, which changes nothing */ \\\n"
-    "    if ((value >> 6) * 2654435761u >> 16 < WRITES) \\\n"
-    "        *(volatile uint32_t *)&data[at] = value;\n"
-    "#else\n"
-    "#define STORE\n"
-    "#endif\n"
-    "#define LOAD(i) (*(volatile uint32_t *)&data[i])\n"
-    "#define AFTER_LOAD /* what comes again: this element, or by turns the latest two or four */ \\\n"
-    "    loads--; \\\n"
-    "    again = value & 7; \\\n"
-    "    if (!(value & 16)) \\\n"
-    "        for (again += value & 8 ? 8 + 2 * again : 0; again && loads; again--, loads--) \\\n"
-    "            total += LOAD(at); \\\n"
-    "    else if (!(value & 8)) \\\n"
-    "        for (again++; again && loads > 1; again--, loads -= 2) \\\n"
-    "            total += LOAD(at1), total += LOAD(at); \\\n"
+    "#define IS_OF(share) ((value >> 6) * 2654435761u >> 16 < (share))\n"
+    "#define AGAIN /* what is stored changes nothing */ \\\n"
+    "    if (stores) \\\n"
+    "        AT(at) = value; \\\n"
     "    else \\\n"
-    "        for (again++; again && loads > 3; again--, loads -= 4) \\\n"
-    "            total += LOAD(at3), total += LOAD(at2), total += LOAD(at1), total += LOAD(at); \\\n"
-    "    STORE \\\n"
-    "    at3 = at2, at2 = at1, at1 = at, at = value >> 6;\n\n"
+    "        total += AT(at);\n"
+    "#define BEFORE const int stores = IS_OF(p->stores);\n"
+    "#define AFTER \\\n"
+    "    if (IS_OF(p->more)) \\\n"
+    "        AT(at) = value;\n"
+    "#else\n"
+    "#define AGAIN total += AT(at);\n"
+    "#define BEFORE\n"
+    "#define AFTER\n"
+    "#endif\n"
+    "#define AFTER_LOAD /* what comes again: this element, or by turns the latest two or four */ \\\n"
+    "    { \\\n"
+    "        BEFORE \\\n"
+    "        loads--; \\\n"
+    "        again = value & 7; \\\n"
+    "        if (!(value & 16)) \\\n"
+    "            for (again += value & 8 ? 8 + 2 * again : 0; again && loads; again--, loads--) { \\\n"
+    "                AGAIN \\\n"
+    "            } \\\n"
+    "        else if (!(value & 8)) \\\n"
+    "            for (again++; again && loads > 1; again--, loads -= 2) { \\\n"
+    "                total += AT(at1); \\\n"
+    "                AGAIN \\\n"
+    "            } \\\n"
+    "        else \\\n"
+    "            for (again++; again && loads > 3; again--, loads -= 4) { \\\n"
+    "                total += AT(at3), total += AT(at2), total += AT(at1); \\\n"
+    "                AGAIN \\\n"
+    "            } \\\n"
+    "        AFTER \\\n"
+    "        at3 = at2, at2 = at1, at1 = at, at = value >> 6; \\\n"
+    "    }\n\n"
     "/* So many loads from here on.  Returns: the element where it ended */\n"
-    "static uint32_t chase(uint32_t *data, uint32_t at, uint64_t loads, uint32_t *sum)\n"
+    "static uint32_t chase(const struct phase *p, uint32_t *data, uint32_t at, uint64_t loads, uint32_t *sum)\n"
     "{\n"
     "    uint32_t total = *sum, at1 = at, at2 = at, at3 = at, again;\n\n"
     "    while (loads) {\n"
-    "        uint32_t value = LOAD(at);\n\n"
+    "        uint32_t value = AT(at);\n\n"
     "        AFTER_LOAD\n"
     "        while (loads && value & 32) { /* a load of its own for the walk: prefetchers tell instructions apart */\n"
-    "            value = LOAD(at);\n"
+    "            value = AT(at);\n"
     "            AFTER_LOAD\n"
     "        }\n"
     "    }\n"
+    "    (void)p;\n"
     "    *sum = total;\n"
     "    return at;\n"
     "}\n\n"
@@ -93,9 +113,9 @@ static const char body[] =
     "            if (!SHARING)\n"
     "                some = left;\n"
     "            if (turn * 2654435761u >> 16 < SHARING)\n"
-    "                ours = chase(shared[p].data, ours, some, &t->sum);\n"
+    "                ours = chase(&phases[p], shared[p].data, ours, some, &t->sum);\n"
     "            else\n"
-    "                mine = chase(t->own[p].data, mine, some, &t->sum);\n"
+    "                mine = chase(&phases[p], t->own[p].data, mine, some, &t->sum);\n"
     "            left -= some;\n"
     "        }\n"
     "    }\n"
@@ -155,21 +175,42 @@ static uint32_t again_code(const struct peet_cli_step *step)
     return step->again < PEET_CLI_FEW_AGAIN ? step->again : 8 + (step->again - PEET_CLI_FEW_AGAIN) / 3;
 }
 
+double peet_cli_bench_stores(const struct peet_cli_seed *seed)
+{
+    uint64_t again = 0;
+    for (size_t i = 0; i < seed->n; i++)
+        again += seed->steps[i].again / (seed->steps[i].among > 1 ? seed->steps[i].among : 1);
+    return (double)again / (double)seed->references;
+}
+
+/** A share in 65536ths, of at most all. */
+static unsigned parts(double share)
+{
+    return (unsigned)(65536 * (share < 1 ? share : 1));
+}
+
+/** How often stores take the place of loads, and how often there is one more after a load, so that @writes of all references store. */
+static void share_stores(const struct peet_cli_seed *seed, double writes, unsigned *out_stores, unsigned *out_more)
+{
+    const double place = peet_cli_bench_stores(seed),
+                 loads = (double)seed->n / (double)seed->references; /* of elements for the first time */
+    *out_stores = place > 0 ? parts(writes / place) : 0;
+    *out_more = writes > place ? parts(writes < 1 ? (writes - place) / (1 - writes) / loads : 1) : 0;
+}
+
 int peet_cli_bench_write(FILE *out, const void *what)
 {
     const struct peet_cli_bench *b = what;
     uint64_t loads = 0;
     double weights = 0;
     for (size_t p = 0; p < b->nphases; p++) {
-        loads += ROUNDS * b->replicas * b->seeds[p].references;
+        loads += ROUNDS * b->replicas[p] * b->seeds[p].references;
         weights += b->weights[p];
     }
     fputs(head, out);
     /* The order's numbers and the shares are of 65536. */
-    fprintf(out,
-        "enum { PHASES = %zu, REPLICAS = %u, THREADS = %u, SHARING = %u };\n#define WRITES %u\n#define LOADS %llu\n\n",
-        b->nphases, b->replicas, b->threads, (unsigned)(b->sharing * 65536), (unsigned)(b->writes * 65536),
-        (unsigned long long)loads);
+    fprintf(out, "enum { PHASES = %zu, THREADS = %u, SHARING = %u };\n#define WRITES %d\n#define LOADS %llu\n\n",
+        b->nphases, b->threads, (unsigned)(b->sharing * 65536), b->writes > 0, (unsigned long long)loads);
     fputs(body, out);
     for (size_t p = 0; p < b->nphases; p++) {
         const struct peet_cli_seed *s = &b->seeds[p];
@@ -182,9 +223,13 @@ int peet_cli_bench_write(FILE *out, const void *what)
         fputs("\n};\n", out);
     }
     fputs("\nstatic const struct phase phases[PHASES] = {\n", out);
-    for (size_t p = 0; p < b->nphases; p++)
-        fprintf(out, "    { order_%zu, %zu, %llu, %u },\n", p, b->seeds[p].n,
-            (unsigned long long)b->seeds[p].blocks * 128, (unsigned)(b->weights[p] / weights * 65536));
+    for (size_t p = 0; p < b->nphases; p++) {
+        unsigned stores, more;
+        share_stores(&b->seeds[p], b->writes, &stores, &more);
+        fprintf(out, "    { order_%zu, %zu, %llu, %u, %u, %u, %u },\n", p, b->seeds[p].n,
+            (unsigned long long)b->seeds[p].blocks * 128, b->replicas[p], (unsigned)(b->weights[p] / weights * 65536),
+            stores, more);
+    }
     fputs("};\n", out);
     return ferror(out);
 }

@@ -89,6 +89,25 @@ done
 equal "references" "30000 " "$(python3 -c 'import json; print(json.load(open("t.din.json"))["counts"]["references"], "")')"
 "$peet" locality trace cg.json -f other -o t.other 2>err && fail "a format that is not there is taken"
 grep -q "no 'other'" err || fail "$(cat err)"
+# Stores are the share that was asked for, and take the place of loads while they can.
+for share in 0 0.05 0.4; do
+    must "$peet" locality bench cg.json -n 20000 --writes $share -o stores.c >said 2>&1
+    must "$peetcc" -O2 -pthread -o stores stores.c
+    run --machine ideal --roi=only --observe locality -d stores.$share -- ./stores 200000 >/dev/null || fail "a program that stores"
+    grep -q 'can store in place of loads' said && [ $share != 0.4 ] && fail "$(cat said)"
+done
+python3 - <<'END' || fail "stores"
+import json
+def roi(share):
+    return json.load(open("stores.%s/stats.json" % share))
+def rates(t):
+    return [sum(r[:k + 1]) / t["references"] for r in t["reuse"] for k in range(17)]
+for share in ("0.05", "0.4"):
+    r = roi(share)["roi"]
+    assert abs(r["writes"] / (r["reads"] + r["writes"]) - float(share)) < 0.01, (share, r["reads"], r["writes"])
+a, b = rates(roi("0")["locality"]["run"]), rates(roi("0.05")["locality"]["run"])
+assert max(abs(x - y) for x, y in zip(a, b)) < 0.002
+END
 must "$peet" locality bench cg.json ocean.json -n 20000 --threads 3 --sharing 0.5 --writes 0.2 -o phases.c
 must "$peetcc" -O2 -pthread -o phases phases.c
 run --cores 3 --machine bus --observe locality -d phases.out -- ./phases 100000 || fail "phases"
