@@ -8,6 +8,7 @@
 
 #include <argp.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,9 @@ static void read_cache(const char *text, struct asked *asked, struct argp_state 
         c->bytes < (double)line * (double)(ways ? ways : 1))
         argp_error(state, "--cache: '%s' is not BYTES,WAYS,LINE with a line of 4, 8, ... 512 bytes, as 32KiB,8,64",
             text);
+    if (fmod(c->bytes, (double)line * (double)(ways ? ways : 1)) != 0)
+        argp_error(state, "--cache: '%s' is no whole number of sets of %lu lines of %lu bytes", text, ways ? ways : 1,
+            line);
     if (asked->ncaches + 1 == CACHES)
         argp_error(state, "--cache: more than %d", CACHES - 1);
     c->ways = (unsigned)ways;

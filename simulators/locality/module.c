@@ -11,7 +11,7 @@ static const struct peet_param params[] = {
     {"functions", PEET_PARAM_BOOL, "", "off", "", "a surface for each function"},
     {"structures", PEET_PARAM_BOOL, "", "off", "", "a surface for each data structure"},
     {"merged", PEET_PARAM_BOOL, "", "on", "", "where there are several contexts: the surface of their merged stream"},
-    {"windows", PEET_PARAM_BOOL, "", "on", "", "surfaces of windows of time: 32 to 64 of equal length"},
+    {"windows", PEET_PARAM_BOOL, "", "on", "", "surfaces of windows of time: up to 64 of equal length"},
     {"lines", PEET_PARAM_BOOL, "", "on", "", "reuse times, working set and sharing of lines of the width `line`"},
     {"line", PEET_PARAM_SIZE, "bytes", "64", "4..4096", "a power of two"},
     {"top", PEET_PARAM_U64, "", "50", "1..100000",

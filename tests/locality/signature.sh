@@ -82,6 +82,10 @@ del s["counts"]
 json.dump(s, open("numbers.json", "w"))
 PY
 must "$peet" locality predict -n 100000 numbers.json >predicted
+for cache in 32KiB,3,64 1000,0,64; do
+    "$peet" locality predict -n 1000 -c $cache numbers.json >said 2>&1 && fail "taken: $cache"
+    grep -q "'$cache' is no whole number of sets" said || fail "$cache: $(cat said)"
+done
 must "$peet" locality predict --json -n 100000 -c 32KiB,8,64 -c 1MiB,0,512 whole.json >predicted.json
 python3 - <<'PY' || fail "predicted"
 import json
