@@ -196,7 +196,7 @@ static json_t *tables_of(const json_t *stats, const json_t *figures)
 static json_t *run_of(const json_t *stats, json_t *figures, const char *folder)
 {
     char title[160];
-    json_t *names = peet_cli_object_names(stats), *timeline = peet_cli_html_timeline(folder, names),
+    json_t *names = peet_cli_object_names(stats), *timeline = peet_cli_html_timeline(folder, stats, names),
            *label = json_array();
     peet_cli_run_name(stats, title, sizeof(title));
     cell(label, title); /* no name is too odd for JSON */

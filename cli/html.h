@@ -20,8 +20,8 @@ int peet_cli_html(json_t *const *stats, json_t *const *figures, const char *cons
  * Each row (processors, contexts) has levels of detail, texts of one digit for each bin: the state that took most of
  * it; and its slices, if there are few.
  * @names: of objects, by address
- * Returns: the caller's; NULL without a time line
+ * Returns: the caller's; NULL without a time line, after a complaint if the run had one
  */
-json_t *peet_cli_html_timeline(const char *folder, const json_t *names);
+json_t *peet_cli_html_timeline(const char *folder, const json_t *stats, const json_t *names);
 
 #endif

@@ -2,6 +2,7 @@
 /* Time lines as levels of detail; see html.h. */
 #include "html.h"
 
+#include "common.h"
 #include "timeline.h"
 
 #include <limits.h>
@@ -135,14 +136,18 @@ static json_t *utilisation(const struct peet_cli_timeline *t)
     return all;
 }
 
-json_t *peet_cli_html_timeline(const char *folder, const json_t *names)
+json_t *peet_cli_html_timeline(const char *folder, const json_t *stats, const json_t *names)
 {
     char path[PATH_MAX];
     struct peet_cli_timeline t;
     struct peet_error error = {0};
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, PEET_TIMELINE_FILE) >= sizeof(path) ||
-        peet_cli_timeline_read(path, &t, &error))
+    if (!json_object_get(stats, "timeline") ||
+        (size_t)snprintf(path, sizeof(path), "%s/%s", folder, PEET_TIMELINE_FILE) >= sizeof(path))
         return NULL;
+    if (peet_cli_timeline_read(path, &t, &error)) {
+        peet_cli_complain("the page has no time line of %s: %s", folder, error.message);
+        return NULL;
+    }
     json_t *out = t.header.end_cycles == 0
         ? NULL
         : json_pack("{s:I, s:I, s:o, s:o, s:o}", "end", (json_int_t)t.header.end_cycles, "omitted",

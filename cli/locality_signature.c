@@ -234,6 +234,8 @@ static int read_folder(const char *path, const char *part, struct peet_cli_signa
     struct peet_sim_tally tally;
     if ((size_t)snprintf(name, sizeof(name), "%s/stats.json", path) >= sizeof(name))
         return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", path);
+    if (access(name, R_OK) != 0)
+        return peet_error_set(error, PEET_EFORMAT, "%s: %s", name, strerror(errno));
     json_t *stats = json_load_file(name, 0, &where);
     if (!stats)
         return peet_error_set(error, PEET_EFORMAT, "%s: %s", name, where.text);

@@ -95,6 +95,15 @@ if command -v dot >/dev/null; then
 fi
 must callgrind_annotate --threshold=100 --auto=no file.callgrind >annotated.txt
 grep -q 'in"ner' annotated.txt && grep -q '=cmd|' annotated.txt || fail "functions are not in callgrind's file: $(cut -c1-300 annotated.txt)"
+
+# A time line that is damaged or gone is missed on the page, not left out silently.
+cp -r "$out" without
+rm without/timeline.bin
+must "$peet" report --html without.html without 2>said.txt
+grep -q '^peet: the page has no time line of without: .*No such file' said.txt || fail "a time line that is gone: $(cat said.txt)"
+must "$peet" report --html page.html "$out" 2>said.txt
+[ ! -s said.txt ] || fail "a page: $(cat said.txt)"
+
 for name in chromium chromium-browser google-chrome; do
     command -v $name >/dev/null && browser=$name && break
 done

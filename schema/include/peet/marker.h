@@ -31,7 +31,7 @@
  * Returns: 0, or -1 with errno if the page could not be locked (the limit of locked memory): the thread is found all
  * the same, and lost if its first page is swapped out
  */
-static inline __attribute__((always_inline)) int peet_marker(uint32_t number)
+static __inline__ __attribute__((always_inline)) int peet_marker(uint32_t number)
 {
     const uintptr_t page = 4096;
     int locked = mlock((void *)((uintptr_t)__builtin_frame_address(0) & ~(page - 1)), page);
