@@ -12,7 +12,24 @@ of_step() {
 
 # What the command refuses it refuses before anything boots.
 ! "$qemu" -d out 2>said || fail "no program"
+equal "no program" "$(cat said)" 'peet-qemu: no program is named; "peet-qemu --help" says how it is called'
+! "$qemu" --other -d out ./program 2>said || fail "an option that is not there"
+grep -q 'no option --other' said || fail "another option: $(cat said)"
+must "$qemu" --help >said
 grep -q 'peet-qemu \[--kernel' said || fail "no usage: $(cat said)"
+
+# What the system and the plug-in are told, by tools in their places: words with blanks, names with commas, no trace of an earlier system.
+mkdir fake 'out,side' 'out,side/1'
+printf '#!/bin/sh\ncat >/dev/null; cp programs "$KEPT/programs"\n' >fake/cpio
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"$KEPT/words"\necho peet-init: done >"$KEPT/out,side/console.txt"\n' >fake/qemu-system-x86_64
+chmod +x fake/*
+printf 'int main(void) { return 0; }\n' >plain.c
+must "$PEET_PLAIN_CC" -static plain.c -o 'pl,ain'
+echo old >'out,side/1/trace.peet'
+KEPT=$PWD PATH=$PWD/fake:$PATH "$qemu" --kernel plain.c -d 'out,side' './pl,ain' 'two words' '' last 2>said && fail "a trace of an earlier system is taken"
+grep -q 'program 1 has executed no marker' said || fail "no marker: $(cat said)"
+equal "the list of programs" "$(tr '\037' '|' <programs)" '/p1/pl,ain|two words||last'
+grep -q 'out=.*/out,,side,p1=.*/pl,,ain$' words || fail "the plug-in's options: $(cat words)"
 kernel=${PEET_TEST_KERNEL:-$(find /boot -maxdepth 1 -name 'vmlinuz-*' -readable 2>/dev/null | sort -V | tail -n 1)}
 for tool in qemu-system-x86_64 cpio; do
     command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }

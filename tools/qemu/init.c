@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first process of the small system that peet-qemu boots.  /programs has a line for each program: its path and arguments.  All are started at once,
- * and when the last has ended the machine is switched off.  Statically linked: there is nothing else in that system.
+ * The first process of the small system that peet-qemu boots.  /programs has a line for each program: its path and arguments, between them the
+ * character 037.  All are started at once, and when the last has ended the machine is switched off.  Statically linked: there is nothing else in that system.
  */
 #include <peet/marker.h>
 
@@ -16,7 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 64 };
+enum { ARGUMENTS_MAX = 64, PROGRAMS_MAX = 1024 };
+
+static pid_t programs[PROGRAMS_MAX];
 
 static void start(char *line, int number)
 {
@@ -24,19 +26,41 @@ static void start(char *line, int number)
     int n = 0;
 
     line[strcspn(line, "\n")] = 0;
-    while (n < ARGUMENTS_MAX && (arguments[n] = strsep(&at, " ")) != NULL)
-        n += *arguments[n] != 0;
+    while (n < ARGUMENTS_MAX && (arguments[n] = strsep(&at, "\037")) != NULL)
+        n++;
     arguments[n] = NULL;
-    if (!n || fork() != 0)
+    pid_t child = fork();
+    if (child != 0) {
+        if (number <= PROGRAMS_MAX)
+            programs[number - 1] = child;
         return;
+    }
     execv(arguments[0], arguments);
     printf("peet-init: program %d: %s: cannot be started: %m\n", number, arguments[0]);
     _exit(127);
 }
 
+/** How a process ended, if not with status 0. */
+static void tell(pid_t pid, int status)
+{
+    const char *what = "process";
+    int number = (int)pid;
+
+    for (int i = 0; i < PROGRAMS_MAX; i++)
+        if (programs[i] == pid) {
+            what = "program";
+            number = i + 1;
+        }
+    if (WIFSIGNALED(status))
+        printf("peet-init: %s %d was killed by signal %d\n", what, number, WTERMSIG(status));
+    else if (WEXITSTATUS(status))
+        printf("peet-init: %s %d ended with status %d\n", what, number, WEXITSTATUS(status));
+}
+
 int main(void)
 {
-    char line[4096];
+    char *line = NULL;
+    size_t room = 0;
     FILE *list;
     int number = 0, status;
     pid_t pid;
@@ -47,11 +71,10 @@ int main(void)
     mkdir("/tmp", 0777);
     setvbuf(stdout, NULL, _IOLBF, 0);
     list = fopen("/programs", "re");
-    while (list && fgets(line, sizeof line, list))
+    while (list && getline(&line, &room, list) > 0)
         start(line, ++number);
     while ((pid = wait(&status)) > 0)
-        if (status)
-            printf("peet-init: process %d ended with status %x\n", (int)pid, (unsigned)status);
+        tell(pid, status);
     puts("peet-init: done");
     reboot(RB_POWER_OFF);
     return 1;

@@ -9,8 +9,11 @@
 # DIR/P/trace.peet; what the system printed is DIR/console.txt.  Needs qemu-system-x86_64 and cpio, and no rights of root.
 # --kernel: default: the newest /boot/vmlinuz-*, or that of Debian's package, which is unpacked in DIR.
 set -u -o pipefail
+describe() {
+    awk 'NR > 2 && !/^#/ { exit } NR > 2 { sub(/^# ?/, ""); print }' "$0"
+}
 usage() {
-    awk 'NR > 2 && !/^#/ { exit } NR > 2 { sub(/^# ?/, ""); print }' "$0" >&2
+    echo "peet-qemu: $*; \"peet-qemu --help\" says how it is called" >&2
     exit 2
 }
 fail() {
@@ -23,8 +26,12 @@ plugin=$here/../lib/peet/peet-qemu.so
 kernel= cpus=4 memory=512M limit=3600 dir=
 while [ $# -gt 0 ]; do
     case $1 in
+    --help)
+        describe
+        exit 0
+        ;;
     --kernel | --cpus | --memory | --limit | -d)
-        [ $# -ge 2 ] || usage
+        [ $# -ge 2 ] || usage "$1: a value is missing"
         case $1 in
         --kernel) kernel=$2 ;;
         --cpus) cpus=$2 ;;
@@ -34,11 +41,12 @@ while [ $# -gt 0 ]; do
         esac
         shift 2
         ;;
-    -*) usage ;;
+    -*) usage "there is no option $1" ;;
     *) break ;;
     esac
 done
-[ -n "$dir" ] && [ $# -gt 0 ] || usage
+[ -n "$dir" ] || usage "-d says which folder gets the traces"
+[ $# -gt 0 ] || usage "no program is named"
 [ -e "$plugin" ] && [ -x "${plugin%/*}/peet-init" ] || fail "no plug-in $plugin: build it first"
 for tool in qemu-system-x86_64 cpio gzip; do
     command -v $tool >/dev/null || fail "$tool is missing (Debian: qemu-system-x86, cpio)"
@@ -64,22 +72,27 @@ fi
 root=$(mktemp -d) || exit 1
 trap 'rm -rf "$root"' EXIT
 cp "${plugin%/*}/peet-init" "$root/init" || exit 1
-options= number=0 line=
+options= number=0
+commas() { # in options of QEMU a comma is two
+    printf '%s' "${1//,/,,}"
+}
 add() { # add PROGRAM [ARG...]
+    local IFS=$'\037' # between words of the list, so that these may have blanks
     number=$((number + 1))
+    [ $# -le 64 ] || fail "$1: more than 63 arguments"
+    case $* in *$'\n'*) fail "$1: an argument has a line feed in it" ;; esac
     [ -x "$1" ] || fail "$1 is no program"
     case $(od -An -tx1 -N4 "$1" | tr -d ' ') in 7f454c46) ;; *) fail "$1 is no ELF file" ;; esac
     ! grep -q INTERP < <(readelf -lW "$1" 2>/dev/null) || fail "$1 is linked dynamically: link it with -static"
     mkdir -p "$root/p$number" && cp "$1" "$root/p$number/${1##*/}" || exit 1
-    line="/p$number/${1##*/}"
-    options="$options,p$number=$(readlink -f "$1")"
-    shift
-    echo "$line $*" >>"$root/programs"
+    options="$options,p$number=$(commas "$(readlink -f "$1")")"
+    set -- "/p$number/${1##*/}" "${@:2}"
+    printf '%s\n' "$*" >>"$root/programs"
 }
 one=()
 for word in "$@" --and; do
     if [ "$word" = --and ]; then
-        [ ${#one[@]} -gt 0 ] || usage
+        [ ${#one[@]} -gt 0 ] || usage "--and: no program is named"
         add "${one[@]}"
         one=()
     else
@@ -88,11 +101,15 @@ for word in "$@" --and; do
 done
 (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$dir/initrd.gz" || fail "the file system cannot be written"
 
+for ((p = 1; p <= number; p++)); do
+    rm -f "$dir/$p/trace.peet" || exit 1 # of an earlier system
+done
+
 # One thread of the host for all processors: their instructions come one after the other.  No huge pages: a stack that is gathered into one
 # moves to another physical address, by which its thread is known, and the slower the host, the sooner that happens.
 timeout "$limit" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp "$cpus" -m "$memory" -nodefaults -display none -no-reboot \
     -serial "file:$dir/console.txt" -kernel "$kernel" -initrd "$dir/initrd.gz" -append "console=ttyS0 panic=-1 mitigations=off norandmaps nowatchdog rcupdate.rcu_cpu_stall_suppress=1 transparent_hugepage=never" \
-    -plugin "$plugin,out=$dir$options" </dev/null
+    -plugin "$(commas "$plugin"),out=$(commas "$dir")$options" </dev/null
 status=$?
 rm -f "$dir/initrd.gz"
 [ $status != 124 ] || fail "the system did not come to its end in $limit seconds; see $dir/console.txt"
