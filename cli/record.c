@@ -9,6 +9,7 @@
 #include "number.h"
 #include "program.h"
 #include "record_writer.h"
+#include "result_folder.h"
 #include "plain/shared.h"
 #include "supervise.h"
 
@@ -183,7 +184,17 @@ static void say(const struct options *o, const struct peet_cli_recorded *r)
             r->waited_s);
 }
 
-static int record(const struct options *o, const char *path, struct peet_error *error)
+/** Nothing has run: the folder is as it was. */
+static int refuse(struct peet_cli_folder *folder, struct peet_error *error)
+{
+    struct peet_error ignored = {0};
+
+    unlinkat(folder->lock, "trace.peet", 0);
+    peet_cli_folder_refused(folder, &ignored);
+    return peet_cli_fail(error);
+}
+
+static int record(const struct options *o, const char *path, struct peet_cli_folder *folder, struct peet_error *error)
 {
     struct peet_cli_record_writer *w;
     struct peet_cli_recorded recorded;
@@ -192,14 +203,17 @@ static int record(const struct options *o, const char *path, struct peet_error *
     int fd, status = 0, err = peet_cli_record_open((o->mib) << 20, &w, &fd, error);
 
     if (err)
-        return peet_cli_fail(error);
+        return refuse(folder, error);
     err = peet_cli_record_begin(w, o->output, o->program, o->level, error);
     if (err)
-        return peet_cli_fail(error);
+        return refuse(folder, error);
     forward_signals();
     if (start(path, o->program, fd, error))
-        return peet_cli_fail(error);
+        return refuse(folder, error);
     close(fd);
+    if (peet_cli_folder_begun(folder, &failure))
+        peet_cli_complain("%s", failure.message);
+    failure.code = 0;
     err = follow(w, &status, &usage, &failure);
     if (peet_cli_record_end(w, status, &usage, &recorded, error) && !err)
         failure = *error, err = error->code;
@@ -221,6 +235,7 @@ int peet_cli_record(int argc, char **argv)
         NULL, NULL, NULL};
     struct options o = {.output = "results", .level = 0, .mib = DEFAULT_MIB};
     struct peet_config config;
+    struct peet_cli_folder folder;
     struct peet_error error = {0};
     char *path = NULL;
     int err;
@@ -231,13 +246,14 @@ int peet_cli_record(int argc, char **argv)
         memset(&config, 0, sizeof(config));
         err = peet_cli_program_check(path, &config, NULL, &error);
     }
-    if (!err && mkdir(o.output, 0777) != 0 && errno != EEXIST)
-        err = peet_error_set(&error, PEET_EIO, "%s: cannot be made: %s", o.output, strerror(errno));
+    if (!err)
+        err = peet_cli_folder_open(o.output, &folder, &error);
     if (err) {
         free(path);
         return peet_cli_fail(&error);
     }
-    err = record(&o, path, &error);
+    err = record(&o, path, &folder, &error);
+    peet_cli_folder_close(&folder);
     free(path);
     return err;
 }

@@ -64,12 +64,12 @@ static int do_errand(const struct peet_cli_folder *folder, const char *name, enu
     return failed && errno != ENOENT ? errno : 0;
 }
 
-/* Of all files of an earlier run, as its stats.json lists them.  stats.json goes last: if this is interrupted, it still
+/* Of all files of an earlier run, as its stats.json lists them, or of a recording, which has none.  stats.json goes last: if this is interrupted, it still
  * knows of the others. */
 static int do_errands(const struct peet_cli_folder *folder, const json_t *stats, enum errand errand,
     struct peet_error *error)
 {
-    static const char *const others[] = {"unseen.json", "config.cfg", "stats.json"};
+    static const char *const others[] = {"trace.peet", "unseen.json", "config.cfg", "stats.json"};
     const json_t *files = json_object_get(stats, "files");
     const size_t n = json_array_size(files);
     for (size_t i = 0; i < n + sizeof others / sizeof *others; i++) {
@@ -84,6 +84,19 @@ static int do_errands(const struct peet_cli_folder *folder, const json_t *stats,
     return 0;
 }
 
+/* Has a run left results there, or a recording its trace?  @where: "" or the folder of what is put aside and '/' */
+static int is_anything(const struct peet_cli_folder *folder, const char *where)
+{
+    static const char *const signs[] = {"stats.json", "trace.peet"};
+    char name[64];
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        snprintf(name, sizeof name, "%s%s", where, signs[i]);
+        if (faccessat(folder->lock, name, F_OK, 0) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* What an earlier run has left here would pass for this run's.  It is put aside until this one has begun. */
 static int clear(struct peet_cli_folder *folder, struct peet_error *error)
 {
@@ -91,13 +104,13 @@ static int clear(struct peet_cli_folder *folder, struct peet_error *error)
     int err = 0;
     if (asprintf(&aside, "%s/" ASIDE "/stats.json", folder->path) < 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    json_t *interrupted = json_load_file(aside, 0, NULL); /* a run that was killed before it had begun */
-    if (interrupted)
-        err = do_errands(folder, interrupted, access(folder->stats, F_OK) == 0 ? REMOVE : PUT_BACK, error);
+    json_t *interrupted = json_load_file(aside, 0, NULL);
+    if (is_anything(folder, ASIDE "/")) /* a run that was killed before it had begun */
+        err = do_errands(folder, interrupted, is_anything(folder, "") ? REMOVE : PUT_BACK, error);
     json_decref(interrupted);
     free(aside);
     folder->earlier = json_load_file(folder->stats, 0, NULL);
-    if (!err && access(folder->stats, F_OK) == 0) {
+    if (!err && is_anything(folder, "")) {
         if (mkdirat(folder->lock, ASIDE, 0777) != 0 && errno != EEXIST)
             return peet_error_set(error, PEET_EIO, "cannot make %s/" ASIDE ": %s", folder->path, strerror(errno));
         err = do_errands(folder, folder->earlier, PUT_ASIDE, error);

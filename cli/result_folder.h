@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The results folder of a run: made if need be, held by one run at a time, and rid of an earlier run's
- * stats.json and the files that it lists, so that what stands there afterwards is this run's.  They are lost
+ * The results folder of a run or recording: made if need be, held by one at a time, and rid of an earlier one's
+ * stats.json, the files that it lists, and trace, so that what stands there afterwards is this one's.  They are lost
  * only when this one has begun: a run that is refused leaves the folder as it was.
  */
 #ifndef PEET_CLI_RESULT_FOLDER_H

@@ -131,6 +131,20 @@ grep -q 'signal, status 137' info || fail "how it ended: $(cat info)"
 must "$peet" run -q --from killed -m ideal -n 2 -d killed.replay
 [ "$(value killed.replay/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of a killed program"
 
+# A folder has what was done last there: no results of another run beside the trace, no trace of a recording beside results.
+printf 'int main(void) { return 0; }\n' >one.c
+must "$peetcc" one.c -o one
+must "$peet" run -q --observe timeline -d used -- ./one
+must "$peet" record -q -d used -- ./one
+equal "after a run" "$(ls -A used)" trace.peet
+"$peet" record -q -d used -- /bin/true 2>said && fail "a foreign program"
+must "$peet" trace check used
+must "$peet" run -q -d used -- ./one
+[ ! -e used/trace.peet ] || fail "a recording's trace beside a run's results"
+must "$peet" record -q -d deep/er/folder -- ./one
+"$peet" record -q -d none/of/these -- /bin/true 2>said && fail "a foreign program"
+[ ! -e none ] || fail "a folder for nothing"
+
 # Nothing is there twice, and nothing is missing before the end: each place that this program looks at follows from the one before.
 cat >walk.c <<'END'
 #include <stdint.h>
