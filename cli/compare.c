@@ -26,7 +26,7 @@ enum {
     KEY_FUNCTIONS,
     KEY_AVERAGE,
     KEY_PIECE,
-    CONTEXTS_MAX = 512,
+    CONTEXTS_MAX = 4096,
     LISTED = 8,
     CONTEXT = 3
 };
@@ -440,16 +440,28 @@ void peet_cli_side_close(struct side *side)
 
 /* --------------------------------------------------------------------------------------- matching */
 
-/** How many symbols two sequences have in common in whatever order, of those that the longer has: cheap, and at least
- * the similarity. */
-static double likeness(const struct sequence *a, const struct sequence *b)
+/** The bins that a sequence has symbols in.  Returns: how many */
+static int filled_bins(const struct sequence *s, uint16_t out_bins[COMPARED_BINS])
 {
-    uint64_t differ = 0;
+    int n = 0;
 
-    for (int i = 0; i < COMPARED_BINS; i++) {
-        const uint32_t x = a->bins ? a->bins[i] : 0, y = b->bins ? b->bins[i] : 0;
+    for (int i = 0; s->bins && i < COMPARED_BINS; i++)
+        if (s->bins[i])
+            out_bins[n++] = (uint16_t)i;
+    return n;
+}
+
+/** How many symbols one of two sequences has more of than the other, in whatever order: cheap, and at most the edits.
+ * @bins: those that a has symbols in */
+static double likeness(const struct sequence *a, const uint16_t *bins, int n, const struct sequence *b)
+{
+    uint64_t differ = b->n;
+
+    for (int i = 0; i < n; i++) {
+        const uint32_t x = a->bins[bins[i]], y = b->bins ? b->bins[bins[i]] : 0;
 
         differ += x > y ? x - y : y - x;
+        differ -= y;
     }
     return (double)differ;
 }
@@ -494,13 +506,18 @@ int peet_cli_side_match(struct side *a, struct side *b, size_t *out_column, stru
 {
     const size_t n = (size_t)a->n * b->n;
     double *cost = calloc(n + 1, sizeof(*cost)), work = 4e8, sum, least = 0;
+    uint16_t bins[COMPARED_BINS];
     uint8_t *known = calloc(n + 1, 1);
     size_t *column = calloc(a->n + 1u, sizeof(*column));
     int err = cost && known && column ? 0 : PEET_ENOMEM, more = 1;
 
-    for (uint32_t i = 0; !err && i < a->n; i++)
+    for (uint32_t i = 0; !err && i < a->n; i++) {
+        const int nbins = filled_bins(&a->all[i], bins);
+
         for (uint32_t k = 0; k < b->n; k++)
-            cost[(size_t)i * b->n + k] = pair_cost(&a->all[i], &b->all[k], likeness(&a->all[i], &b->all[k]));
+            cost[(size_t)i * b->n + k] =
+                pair_cost(&a->all[i], &b->all[k], likeness(&a->all[i], bins, nbins, &b->all[k]));
+    }
     for (int first = 1; !err && more == 1; first = 0) {
         err = peet_assignment(cost, a->n, b->n, column);
         work -= (double)n * a->n;

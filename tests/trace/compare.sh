@@ -84,6 +84,26 @@ must "$peet" compare --json placed changed >places.json
 equal "threads that have changed places" "$(value places.json similarity_percent)" 100
 must "$peet" compare --what events placed changed >table
 grep -q 'times between events, warped: [0-9]*\.[0-9] cycles apart' table || fail "no times: $(cat table)"
+# Each iteration of a loop is a context: there may be thousands.
+cat >many.c <<'END'
+#include <peet/doall.h>
+static int sums[1500];
+static void part(long p, void *arg)
+{
+    for (long i = 0; i < p % 7; i++)
+        sums[p] += i;
+}
+int main(void)
+{
+    peet_doall(0, 1500, PEET_DOALL_DEFAULT, 0, part, 0);
+    return 0;
+}
+END
+must "$peetcc" -O1 many.c -o many
+must "$peet" run -q -n 2 -o trace -d many.two -- ./many
+must "$peet" run -q -n 4 -o trace -d many.four -- ./many
+must timeout 60 "$peet" compare --json --what calls many.two many.four >many.json
+equal "thousands of contexts" "$(value many.json similarity_percent)" 100
 # Sequences that are not kept in memory: the same where nothing differs, and a distance that is at least the exact one.
 cat >path.c <<'END'
 #include <stdio.h>
