@@ -501,9 +501,15 @@ static void (*const effects[PEET_ABSTRACT_TYPES])(struct peet_map *, struct peet
 };
 
 /** Requests that do not wait, with which contexts wait all the same: by asking again. */
-static int polling(uint32_t type)
+static int polling(const struct peet_abstract_event *event)
 {
-    switch (type) {
+    switch (event->type) {
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_COND_WAIT:
+    case PEET_ABSTRACT_SEM_WAIT:
+        return event->args[event->nargs - 1] != PEET_NEVER; /* the deadline, which may be past */
     case PEET_ABSTRACT_MUTEX_TRYLOCK:
     case PEET_ABSTRACT_MUTEX_UNLOCK:
     case PEET_ABSTRACT_RWLOCK_TRYREAD:
@@ -545,7 +551,7 @@ void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const s
     effects[event->type](map, core, c, event->args);
     if (__builtin_expect(c->interrupted, 0))
         peet__interrupt_late(map, core, c);
-    if (core->context && polling(event->type))
+    if (core->context && polling(event))
         peet__spin_give_way(map, core, POLLS);
 }
 
@@ -556,7 +562,7 @@ uint64_t peet__sync_cost(struct peet_map *map, const struct peet_map_core *core,
 
     if (event->type == PEET_ABSTRACT_SYSCALL)
         return map->config.syscall_cycles + (uint64_t)((double)event->args[1] * map->config.io_cycles_per_byte);
-    if (event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_YIELD && !polling(event->type))
+    if (event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_YIELD && !polling(event))
         return 0;
     if (c->looked != core->clock) {
         c->looked = core->clock;
