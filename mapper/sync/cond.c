@@ -27,7 +27,7 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
     if (args[3] <= core->clock) { /* as if it had waited: others that want the mutex have had it in between */
         uint64_t count = mutex->count;
 
-        if (!mutex->waiters.n) {
+        if (!mutex->waiters.n && !peet__lock_modelled(map)) { /* who spins is not among them */
             peet__sync_drop_idle(map, o);
             map->sync->timeouts[PEET_SYNC_COND]++;
             peet__sync_answer(map, c, ETIMEDOUT);
