@@ -85,8 +85,7 @@ struct peet__rt {
     volatile int signals;                        /* the running context shall look for signals */
     volatile uint64_t pending;                   /* signals to the process that have come and wait in the runtime */
     uint64_t kernel_mask, all_block, some_block; /* sigmask.c: the kernel's; what all contexts block, and some */
-    const stack_t *alternative;                  /* the kernel's stack for handlers, NULL: ours */
-    int mixed; /* contexts block different signals, or have stacks of their own for handlers */
+    int mixed;                                   /* contexts block different signals */
     int note_allocations;
     int use_ucontext;
     int *errno_place;         /* this thread's errno */

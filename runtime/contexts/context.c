@@ -127,7 +127,7 @@ void peet__ctx_release(struct peet_ctx *ctx)
     if (ctx->next)
         ctx->next->previous = ctx->previous;
     peet__signals_leave(ctx);
-    peet__fatal_forget_alternative(ctx);
+    peet__sigstack_forget(ctx);
     peet__tls_free(ctx);
     peet__stack_free(&ctx->stack);
     __libc_free(ctx->uc);
@@ -341,6 +341,7 @@ void peet__go_plain(void)
 {
     peet__fs_keep();
     peet__rt.simulated = 0;
+    peet__sigstack_plain(peet__rt.current);
     peet__rt.in_subject = 0;
     peet__foreign_end();
     peet__rt.capturing = 0;

@@ -11,9 +11,8 @@
  *
  * Invariants:
  *   1. The thread pointer is that of the running context or of the host, or there is none.  It is never another thread's.
- *   2. There is none only while SIGSEGV reaches peet__fs_found(): the program neither blocks nor handles SIGSEGV, and no
- *      context has a stack of its own for handlers.  Handlers of the runtime block SIGSEGV, so they begin with
- *      peet__fs_settle(), or with peet__fs_keep() if they let contexts go on.
+ *   2. There is none only while SIGSEGV reaches peet__fs_found(): the program neither blocks nor handles SIGSEGV.  Handlers
+ *      of the runtime block SIGSEGV, so they begin with peet__fs_settle(), or with peet__fs_keep() if they let contexts go on.
  *   3. While there is none, in_subject says whose pointer the handler of SIGSEGV sets.  Signals come at any time.
  *   4. Threads of the host's own always have theirs.
  * The pointer is always set in runs with views of memory or recorded libraries, which use thread-local storage everywhere;

@@ -12,19 +12,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t);
-extern void __libc_free(void *);
-
-#define ALT_BYTES (64ul << 10)  /* the handler itself */
 #define CRASH_BYTES (8ul << 20) /* the host writing its results */
 
 static char *crash_stack;
-static stack_t alt_stack;
 static volatile int crashing;
 static volatile int keeping; /* peet_rt_keep_interrupts() */
 static volatile int waiting; /* a signal that came while the host was at work */
@@ -68,100 +62,10 @@ int peet__fatal_is_fault(int signal, const siginfo_t *info)
             signal == SIGSYS);
 }
 
-static void *reserve(size_t bytes)
-{
-    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (at == -1)
-        peet__die(1, "no address space for the crash stack: %s", strerror(errno));
-    return (void *)at;
-}
-
 void peet__fatal_begin(void)
 {
-    crash_stack = reserve(CRASH_BYTES);
-    alt_stack.ss_sp = reserve(ALT_BYTES);
-    alt_stack.ss_size = ALT_BYTES;
-    syscall(SYS_sigaltstack, &alt_stack, NULL);
-}
-
-/* A sample that is still to come would take the beginning of the stack that a context has, on which a handler may have been
- * suspended. */
-static void note_alternative(stack_t *alternative)
-{
-    peet__rt.alternative = alternative;
-    if (alternative)
-        peet__sample_pause();
-}
-
-void peet__fatal_alternative(const struct peet_ctx *ctx)
-{
-    note_alternative(ctx->alternative);
-    syscall(SYS_sigaltstack, ctx->alternative ? ctx->alternative : &alt_stack, NULL);
-}
-
-void peet__fatal_forget_alternative(struct peet_ctx *ctx)
-{
-    if (!ctx->alternative)
-        return;
-    struct peet__visit visit = peet__visit_begin();
-    if (peet__rt.alternative == ctx->alternative)
-        peet__fatal_alternative(&peet__rt.main_ctx);
-    __libc_free(ctx->alternative);
-    ctx->alternative = NULL;
-    peet__mask_alternatives(-1);
-    peet__visit_end(visit);
-}
-
-#define PEET__SS_AUTODISARM (1u << 31) /* the kernel's, not in the C library's headers */
-
-static int set_alternative(struct peet_ctx *ctx, const stack_t *stack)
-{
-    if ((stack->ss_flags & ~(int)PEET__SS_AUTODISARM) == SS_DISABLE) {
-        if (ctx->alternative)
-            peet__fatal_forget_alternative(ctx);
-        peet__fatal_alternative(ctx);
-        return 0;
-    }
-    if ((int)syscall(SYS_sigaltstack, stack, NULL) != 0)
-        return -1;
-    if (!ctx->alternative) {
-        struct peet__visit visit = peet__visit_begin();
-        ctx->alternative = __libc_malloc(sizeof *ctx->alternative);
-        peet__visit_end(visit);
-        if (!ctx->alternative) {
-            errno = ENOMEM;
-            return -1;
-        }
-        peet__mask_alternatives(1);
-    }
-    *ctx->alternative = *stack;
-    peet__domain_alias((uint64_t)stack->ss_sp, (uint64_t)stack->ss_sp + stack->ss_size);
-    note_alternative(ctx->alternative);
-    return 0;
-}
-
-/* Ours serves unless the context has one; the subject never sees ours. */
-PUBLIC int sigaltstack(const stack_t *stack, stack_t *old)
-{
-    if (!peet__rt.simulated || !peet__is_subject())
-        return (int)syscall(SYS_sigaltstack, stack, old);
-    struct peet_ctx *ctx = peet__rt.current;
-    stack_t now, before = {.ss_flags = SS_DISABLE};
-    syscall(SYS_sigaltstack, NULL, &now);
-    if (ctx->alternative) {
-        before = *ctx->alternative;
-        before.ss_flags = now.ss_flags;
-    }
-    if (stack && (now.ss_flags & SS_ONSTACK)) {
-        errno = EPERM;
-        return -1;
-    }
-    if (stack && set_alternative(ctx, stack) != 0)
-        return -1;
-    if (old)
-        *old = before;
-    return 0;
+    crash_stack = peet__sigstack_reserve(CRASH_BYTES);
+    peet__sigstack_begin();
 }
 
 /* ----------------------------------------------------------------------------------------------- the end */

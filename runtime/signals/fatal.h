@@ -37,11 +37,6 @@ void peet__sample_end(void);
 /** Reserve the stacks that this needs. */
 void peet__fatal_begin(void);
 
-/** Give the kernel the stack for handlers that this context has set, or ours. */
-void peet__fatal_alternative(const struct peet_ctx *ctx);
-/** The context is over. */
-void peet__fatal_forget_alternative(struct peet_ctx *ctx);
-
 /** A fault of the host goes to this handler (AddressSanitizer's), one of the subject does not. */
 void peet__fatal_host_handler(int signal, const struct sigaction *action);
 

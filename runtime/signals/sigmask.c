@@ -14,7 +14,6 @@
 
 static unsigned contexts;     /* that count */
 static unsigned blocking[64]; /* how many of them block a signal */
-static int alternatives;      /* how many have stacks of their own for handlers */
 
 /* ------------------------------------------------------------------------------------- the book-keeping */
 
@@ -28,14 +27,8 @@ static void settle(void)
     }
     rt->some_block = some;
     rt->all_block = contexts ? all : 0;
-    rt->mixed = some != rt->all_block || alternatives > 0;
-    peet__fs_reconsider(!(some & peet__signal_bit(SIGSEGV)) && alternatives == 0);
-}
-
-void peet__mask_alternatives(int more)
-{
-    alternatives += more;
-    settle();
+    rt->mixed = some != rt->all_block;
+    peet__fs_reconsider(!(some & peet__signal_bit(SIGSEGV)));
 }
 
 static void count(uint64_t bits, unsigned by)

@@ -171,8 +171,6 @@ void peet__signals_enter(struct peet_ctx *ctx, uint64_t mask)
 void peet__signals_switch_in(struct peet_ctx *ctx)
 {
     peet__mask_tell(ctx->mask);
-    if (peet__rt.alternative != ctx->alternative)
-        peet__fatal_alternative(ctx);
 }
 
 void peet__signals_switch_out(void)
@@ -188,7 +186,7 @@ struct handler_call {
     struct sigaction action;
     int signal;
     siginfo_t *info;
-    void *uc;
+    ucontext_t *uc;
 };
 
 /* As from the kernel: a handler computes as a new program does, and what it sets ends with it. */
@@ -196,8 +194,11 @@ static void call_now(void *arg)
 {
     const struct handler_call *call = arg;
     const uint32_t fresh = 0x1f80;
+    const stack_t kernel = call->uc->uc_stack;
     uint32_t interrupted;
     struct peet__x87 x87;
+    if (peet__rt.simulated && peet__rt.current)
+        call->uc->uc_stack = peet__sigstack_of(peet__rt.current);
     peet__x87_keep(&x87);
     __asm__ volatile("stmxcsr %0\n\tldmxcsr %1" : "=m"(interrupted) : "m"(fresh));
     if (call->action.sa_flags & SA_SIGINFO)
@@ -206,16 +207,22 @@ static void call_now(void *arg)
         call->action.sa_handler(call->signal);
     peet__x87_restore(&x87);
     __asm__ volatile("ldmxcsr %0" : : "m"(interrupted));
+    if (peet__rt.simulated) /* else a child has come out of the handler */
+        call->uc->uc_stack = kernel;
 }
 
-/* The end of the stack that the context has for handlers, if this one wants it and does not run there yet. */
-static void *stack_for(const struct peet_ctx *ctx, const struct sigaction *action)
+/* The end of the stack that the context has for handlers, if this one wants it; below what it interrupts, if that runs
+ * there.  @interrupted: the stack pointer of that */
+static void *stack_for(const struct peet_ctx *ctx, const struct sigaction *action, uint64_t interrupted)
 {
+    enum { RED_ZONE = 128, LEAST = 1024 };
     const stack_t *stack = ctx ? ctx->alternative : NULL;
-    if (!stack || !(action->sa_flags & SA_ONSTACK) ||
-        (uint64_t)__builtin_frame_address(0) - (uint64_t)stack->ss_sp < stack->ss_size)
+    if (!stack || !(action->sa_flags & SA_ONSTACK))
         return NULL;
-    return (void *)(((uint64_t)stack->ss_sp + stack->ss_size) & ~(uint64_t)15);
+    const uint64_t lo = (uint64_t)stack->ss_sp;
+    if (interrupted - lo >= stack->ss_size)
+        return (void *)((lo + stack->ss_size) & ~(uint64_t)15);
+    return interrupted - lo > RED_ZONE + LEAST ? (void *)((interrupted - RED_ZONE) & ~(uint64_t)15) : NULL;
 }
 
 /* The kernel's frame is as large as this processor's registers ask for, and so is what a handler that it calls finds below:
@@ -249,9 +256,6 @@ static void call_handler(int signal, siginfo_t *info, void *uc, void *stack_end)
     struct peet_ctx *ctx = peet__rt.current;
     uint8_t restarts = ctx && ctx->restarts && (action.sa_flags & SA_RESTART) != 0;
     peet_rt_note(PEET_ABSTRACT_SIGNAL_ENTER, 1, &arg);
-    void *alternative = stack_for(ctx, &action);
-    if (alternative)
-        stack_end = alternative;
     if (stack_end)
         peet__call_on(stack_end, call_now, &call);
     else
@@ -281,7 +285,8 @@ static void deliver_one(int signal, siginfo_t *info, ucontext_t *uc)
     peet__mask_set(ctx, handler_mask(signal, mask), 1);
     while (ctx->signals && deliver_own(ctx))
         ;
-    call_handler(signal, info, uc, NULL);
+    void *here = __builtin_frame_address(0), *end = stack_for(ctx, &actions[signal], (uint64_t)here);
+    call_handler(signal, info, uc, end && end > here ? end : NULL);
     if (peet__rt.simulated)
         peet__mask_set(ctx, mask, 1);
     else /* a child has come out of the handler */
@@ -376,16 +381,20 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
     }
     /* It may have interrupted a library's function that the runtime has called, as one that waits in the kernel is. */
     const uint64_t world = peet__foreign_world;
+    const uint64_t interrupted = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+    const int began = peet__sigstack_leave(ctx, __builtin_frame_address(0), interrupted);
+    void *end = stack_for(ctx, &actions[signal], interrupted);
     peet__foreign_world = (uint64_t)peet__foreign_on;
     peet__mask_set(ctx, handler_mask(signal, ctx->mask), 0);
     rt->kernel_mask = ctx->mask;
-    call_handler(signal, info, uc, stack_below(ctx, uc));
+    call_handler(signal, info, uc, end ? end : stack_below(ctx, uc));
     if (!rt->simulated) /* a child has come out of the handler */
         return;
     peet__mask_set(ctx, *(uint64_t *)&uc->uc_sigmask, 0);
     deliver_all_own(ctx);
     peet__foreign_world = world;
     rt->kernel_mask = ctx->mask;
+    peet__sigstack_back(began);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *uc)

@@ -52,6 +52,28 @@ uint64_t peet__signals_waiting(const struct peet_ctx *ctx);
 /** Subject world, at a safe point: run the handlers of what waits, hand on what others are to take. */
 void peet__signals_deliver(void);
 
+/* ------------------------------------------------------------------------------------ sigstack.c */
+
+/** Memory for a stack, which is taken as it is used.  Ends the process on failure. */
+void *peet__sigstack_reserve(size_t bytes);
+/** From now on the kernel has a stack of ours. */
+void peet__sigstack_begin(void);
+/**
+ * A handler of the runtime's, called by the kernel, is about to let other contexts go on: if it runs on a stack of ours, the
+ * kernel gets another one.
+ * @here: a place on the caller's stack.  @interrupted: the context's stack pointer
+ * Returns: for peet__sigstack_back()
+ */
+int peet__sigstack_leave(const struct peet_ctx *ctx, const void *here, uint64_t interrupted);
+/** It is about to return to what it has interrupted.  All signals that can be blocked are: the kernel puts the mask back. */
+void peet__sigstack_back(int left);
+/** What the context has set by sigaltstack(), as its handlers see it. */
+stack_t peet__sigstack_of(const struct peet_ctx *ctx);
+/** The process is the kernel's again: it gets what the context has set. */
+void peet__sigstack_plain(const struct peet_ctx *ctx);
+/** The context is over. */
+void peet__sigstack_forget(struct peet_ctx *ctx);
+
 /* ------------------------------------------------------------------------------------- sigmask.c */
 
 /** A context begins to count, with this mask; it ends. */
@@ -61,9 +83,6 @@ void peet__mask_leave(struct peet_ctx *ctx);
 void peet__mask_set(struct peet_ctx *ctx, uint64_t mask, int tell);
 /** Give the kernel this mask, unless it has it. */
 void peet__mask_tell(uint64_t mask);
-
-/** So many more contexts have stacks of their own for handlers. */
-void peet__mask_alternatives(int more);
 
 /* ------------------------------------------------------------------------------------- sigsend.c */
 
