@@ -23,8 +23,7 @@ enum {
     MISPREDICT_MOST = 64, /* cycles charged after a mispredicted branch that are taken to be its */
     ASKED_MOST = 3,       /* windows that begin because of one block */
     DENSE = 8,            /* the n-th gap has n windows' instructions / DENSE at most */
-    SAME_MOST =
-        16, /* a miss between windows has this times the price of one in windows at most, for a cycle of latency */
+    SAME_MOST = 4, /* times the price of a cycle's latency in windows, between them; what is missing, each miss has */
     LEAST_MISSES = 200, /* from so many on, their mean counts */
     LEAST_WINDOWS = 30  /* fewer say nothing of the error */
 };
@@ -134,12 +133,17 @@ static void learn_prices(struct x86 *x, struct x86_sampling *s)
     }
     share = latency > 0 ? charged / latency : 0.5;
     for (unsigned i = 0; i < X86_PRICED_BRANCH; i++) {
-        double same = 1;
+        double times = 1;
 
         p->of[i] = (p->charged[i] + PRICE_PRIOR * share) / (p->latency[i] + PRICE_PRIOR);
-        if (p->met[i] > LEAST_MISSES && p->between_met[i] > LEAST_MISSES && p->between_latency[i] > 0)
-            same = p->latency[i] / p->met[i] * p->between_met[i] / p->between_latency[i];
-        p->between[i] = p->of[i] * fmin(fmax(same, 1.0 / SAME_MOST), SAME_MOST);
+        p->each[i] = 0;
+        if (p->met[i] > LEAST_MISSES && p->between_met[i] > LEAST_MISSES) {
+            const double mean = p->charged[i] / p->met[i], latency = p->between_latency[i] / p->between_met[i];
+
+            times = latency > 0 && p->of[i] > 0 ? fmin(mean / (latency * p->of[i]), SAME_MOST) : 0;
+            p->each[i] = mean - times * p->of[i] * latency;
+        }
+        p->between[i] = times * p->of[i];
     }
     if (p->latency[X86_PRICED_BRANCH] > 0)
         p->between[X86_PRICED_BRANCH] = p->of[X86_PRICED_BRANCH] =
@@ -270,9 +274,10 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     struct x86 *x = t->cpu->x;
     struct x86_sampling *s = t->sampling;
     struct x86_place *place = &x->stacks.places[code->first_place];
-    uint64_t before[X86_PRICED];
+    uint64_t before[X86_PRICED], met[X86_PRICED];
 
     memcpy(before, s->latency, sizeof before);
+    memcpy(met, s->met, sizeof met);
     s->lead = (int64_t)(code->estimate.misses > 0 ? code->estimate.lead : x->prices.lead);
     if (s->lead > (int64_t)t->frontier)
         s->lead = (int64_t)t->frontier;
@@ -281,8 +286,9 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     s->owed[OWN] += own(t, code) + strings(t, code->block, values);
     pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
     for (unsigned i = 0; i < X86_PRICED; i++)
-        if (s->latency[i] != before[i]) {
-            s->owed[i] += (double)(s->latency[i] - before[i]) * x->prices.between[i];
+        if (s->latency[i] != before[i] || s->met[i] != met[i]) {
+            s->owed[i] += (double)(s->latency[i] - before[i]) * x->prices.between[i] +
+                (double)(s->met[i] - met[i]) * x->prices.each[i];
             pass(t, place, &s->owed[i], priced[i]);
         }
     s->estimated_instructions += code->nops;

@@ -51,8 +51,9 @@ struct x86_prices {
     /* sums, of which older windows count less: in windows cycles charged, latency, how many; between windows the last two */
     double charged[X86_PRICED], latency[X86_PRICED], met[X86_PRICED], between_latency[X86_PRICED],
         between_met[X86_PRICED];
-    double of[X86_PRICED];      /* of a cycle of latency, in windows */
-    double between[X86_PRICED]; /* ... and between them, where a miss has the same price on the average */
+    double of[X86_PRICED]; /* of a cycle of latency, in windows */
+    /* ... and between them, and of a miss: together a miss has the same price there on the average */
+    double between[X86_PRICED], each[X86_PRICED];
     double leads, misses, lead; /* of all blocks */
 };
 
