@@ -31,6 +31,8 @@ compare -u KMP_BLOCKTIME OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
 compare KMP_BLOCKTIME=7 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active
 compare KMP_BLOCKTIME=infinite OMP_NUM_THREADS=2
 compare OMP_NUM_THREADS=2 OMP_PLACES=threads OMP_PROC_BIND=close
+compare OMP_NUM_THREADS=2 OMP_PLACES=threads
+compare OMP_NUM_THREADS=2 OMP_PROC_BIND=spread
 # Affinity is shown at every other level and size of region, of serial ones, too; who of a region is first is nobody's business.
 for nested in true false; do
     sorted=1 compare OMP_NUM_THREADS=2,1,3 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='level %L, thread %n of %N, below %a' OMP_NESTED=$nested

@@ -143,7 +143,9 @@ static void read_bind(struct omp_environment *env)
     }
     if (env->nbind_list > 0)
         env->icvs.proc_bind = env->bind_list[0];
-    env->has_places = value_of("OMP_PLACES") || (env->nbind_list > 0 && env->icvs.proc_bind != 0);
+    else if (value_of("OMP_PLACES")) /* places ask for a binding, and false for no places */
+        env->icvs.proc_bind = 4;     /* spread */
+    env->has_places = env->icvs.proc_bind != 0;
 }
 
 static void read_schedule(struct omp_environment *env)
