@@ -17,14 +17,14 @@ static const uint8_t price_of[X86_SERVED] = {
 enum { PRICE_COHERENCE = 3, PRICE_TLB = 4, OWN = X86_PRICED };
 
 /* Windows count less by these factors with each one that comes after them. */
-static const double block_keeps = 15.0 / 16, price_keeps = 63.0 / 64;
+static const double block_keeps = 15.0 / 16, price_keeps = 15.0 / 16;
 enum {
     PRICE_PRIOR = 500,    /* a share is as that of all levels until so many cycles of latency were met */
     MISPREDICT_MOST = 64, /* cycles charged after a mispredicted branch that are taken to be its */
     ASKED_MOST = 3,       /* windows that begin because of one block */
     DENSE = 8,            /* the n-th gap has n windows' instructions / DENSE at most */
     SAME_MOST = 4, /* times the price of a cycle's latency in windows, between them; what is missing, each miss has */
-    LEAST_MISSES = 200, /* from so many on, their mean counts */
+    LEAST_MISSES = 50, /* from so many on, their mean counts */
     LEAST_WINDOWS = 30  /* fewer say nothing of the error */
 };
 
@@ -125,7 +125,7 @@ static void learn_prices(struct x86 *x, struct x86_sampling *s)
         p->met[i] = p->met[i] * price_keeps + s->missed[i];
         p->between_latency[i] = p->between_latency[i] * price_keeps + s->gap_latency[i];
         p->between_met[i] = p->between_met[i] * price_keeps + s->gap_met[i];
-        s->charged[i] = s->waited[i] = s->missed[i] = s->gap_latency[i] = s->gap_met[i] = 0;
+        s->charged[i] = s->waited[i] = s->missed[i] = s->gap_latency[i] = s->gap_met[i] = s->gap_charged[i] = 0;
         if (i != X86_PRICED_BRANCH) {
             charged += p->charged[i];
             latency += p->latency[i];
@@ -177,6 +177,17 @@ static void learn_blocks(struct x86 *x, struct x86_sampling *s)
 
 /* ------------------------------------------------------------------------------------------ windows */
 
+/** By how many cycles the misses of the gap before a window would have cost more at the window's prices. */
+static double mispriced(const struct x86_sampling *s)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < X86_PRICED_BRANCH; i++)
+        if (s->missed[i] > 0)
+            sum += s->gap_met[i] * s->charged[i] / s->missed[i] - s->gap_charged[i];
+    return sum;
+}
+
 /** The model has been held against a window, and learns from it. */
 static void close_window(struct x86_thread *t)
 {
@@ -186,7 +197,8 @@ static void close_window(struct x86_thread *t)
     s->measured_instructions += (uint64_t)s->instructions;
     s->measured_cycles += (uint64_t)s->measured;
     if (s->unasked) {
-        const double r = (s->measured - s->foreseen) / s->instructions, gg = s->gap * s->gap;
+        const double gg = s->gap * s->gap,
+                     r = (s->measured - s->foreseen) / s->instructions + (s->gap > 0 ? mispriced(s) / s->gap : 0);
 
         s->gg += gg;
         s->ggr += gg * r;
@@ -287,8 +299,11 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
     for (unsigned i = 0; i < X86_PRICED; i++)
         if (s->latency[i] != before[i] || s->met[i] != met[i]) {
-            s->owed[i] += (double)(s->latency[i] - before[i]) * x->prices.between[i] +
+            const double price = (double)(s->latency[i] - before[i]) * x->prices.between[i] +
                 (double)(s->met[i] - met[i]) * x->prices.each[i];
+
+            s->owed[i] += price;
+            s->gap_charged[i] += price;
             pass(t, place, &s->owed[i], priced[i]);
         }
     s->estimated_instructions += code->nops;

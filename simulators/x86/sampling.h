@@ -13,8 +13,9 @@
  *   - a mispredicted branch costs so many cycles.
  *
  * So time follows what caches and predictors do between windows, too (the intervals of Eyerman and others, TOCS 2009).
- * How far the model is off in each window, before it learns from it, tells how far it is off between them: the error
- * that results give is that of a sum of which one addend in so many is known.
+ * How far the model is off in each window, before it learns from it, and by how much the misses of the gap before it would
+ * have cost more at the window's prices, tells how far it is off between them: the error that results give is that of a
+ * sum of which one addend in so many is known.
  *
  * Windows come more often at first, and where a block is met that none has seen.  Where they lie depends on the seed and
  * the program alone.
@@ -74,7 +75,7 @@ struct x86_sampling {
     uint8_t unasked;                         /* the present window began at its time, not because of a block */
     double measured, foreseen, instructions; /* in the present window: cycles, what the model said, instructions */
     double charged[X86_PRICED], waited[X86_PRICED], missed[X86_PRICED]; /* ... what the model's shares learn from it */
-    double gap_latency[X86_PRICED], gap_met[X86_PRICED];                /* ... and from the gaps before it */
+    double gap_latency[X86_PRICED], gap_met[X86_PRICED], gap_charged[X86_PRICED]; /* ... and from the gaps before it */
     double gap; /* instructions since the last window that came at its time */
     /* sums over these: of gap^2, gap^2 r, gap^2 r^2 and gap r, r being cycles that an instruction took more than foreseen */
     double gg, ggr, ggrr, gr;

@@ -124,6 +124,7 @@ while read -r kernel n cores; do
 done <<'LIST'
 stream 60 1
 chase 40 1
+counts 6 1
 counts 12 1
 sort 4 1
 strings 8 1
