@@ -25,7 +25,7 @@ enum {
     DENSE = 8,            /* the n-th gap has n windows' instructions / DENSE at most */
     SAME_MOST = 4, /* times the price of a cycle's latency in windows, between them; what is missing, each miss has */
     LEAST_MISSES = 50, /* from so many on, their mean counts */
-    LEAST_WINDOWS = 30  /* fewer say nothing of the error */
+    LEAST_WINDOWS = 30 /* fewer say nothing of the error */
 };
 
 int x86_sampling_init(struct x86 *x)
