@@ -13,8 +13,8 @@
  *      folder goes on in the handler.  It does not
  *      come while host or subject wait for the world outside, nor while a call moves more bytes than go at once: one
  *      that has moved some would end with these.  Not helped are bare system call instructions that move so much, or
- *      whose number is not a constant before them.  A program that has a handler for SIGPROF or views of memory is not looked
- *      at.
+ *      whose number is not a constant before them.  A program that has a handler for SIGPROF or views of memory is not
+ *      looked at.
  *
  * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is
  * seen, and end with 10 milliseconds; a sample costs about 3 microseconds, where signals are slow (virtual machines,
