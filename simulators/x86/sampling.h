@@ -95,7 +95,7 @@ void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const
 void x86_sampling_missed(struct x86_thread *t, const struct x86_access *access, const struct x86_outcome *out,
     uint64_t now);
 
-/** x86_sampling_stats() - windows, what was measured and estimated, and the error; and a table for people */
+/** x86_sampling_stats() - windows, what was measured and estimated, and the error; and what of it is in the summary */
 void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86, references one after the other.  With core=simple: one instruction a cycle, and whatever its references take beyond a first-level hit, one after the
- * other, stores too: sequential consistency as Lamport meant it.  No branch is predicted, nothing overlaps.  With
- * latency=off nothing stalls either, and time is a count of instructions, as on other machines without latencies: so
- * that protocols can be compared reference by reference.  And with sampled timing between windows (sampling.h): nobody
- * waits, but caches and predictors change.
+ * x86, references one after the other.  With core=simple: one instruction a cycle, and whatever its references take
+ * beyond a first-level hit, stores too: sequential consistency as Lamport meant it.  No branch is predicted, nothing
+ * overlaps.  With latency=off nothing stalls either, and time is a count of instructions, as on other machines without
+ * latencies: so that protocols can be compared reference by reference.  And with sampled timing between windows
+ * (sampling.h): nobody waits, but caches and predictors change.
  */
 #include "simple.h"
 #include "core_refs.h"
