@@ -3,13 +3,14 @@
 # Sampled timing of the machine x86 (sample_period) beside simulation in detail: millions of instructions for a second of
 # user time, and how far the simulated time is off, with the error that the run itself gives (95 %).
 #
-#   bench/sampling.sh [--prefix DIR] [--preset NAME] [--period N] [--cores N] [PROGRAM...]
+#   bench/sampling.sh [--prefix DIR] [--preset NAME] [--period N] [--near N] [--cores N] [PROGRAM...]
 #
+# --near: sample_near; without it predictors see all instructions.
 # DIR is a build directory or an installation (default: build/ of this tree).  One core: the programs of bench/programs;
 # more (4): those of bench/threads.  Programs get their quick arguments.
 . "$(dirname "$0")/lib.sh"
-preset=zen4 period=100000 cores=1 selected=
-options "prefix preset period cores" "$@"
+preset=zen4 period=100000 near= cores=1 selected=
+options "prefix preset period near cores" "$@"
 suite=programs
 [ "$cores" = 1 ] || suite=threads
 known $(listed "$here/$suite/programs.list")
@@ -25,7 +26,7 @@ while IFS='|' read -r name quick full libs; do
     quick=${quick//\$THREADS/$cores}
     for kind in detail sampled; do
         machine=x86,preset=$preset
-        [ $kind = detail ] || machine+=,sample_period=$period
+        [ $kind = detail ] || machine+=,sample_period=$period${near:+,sample_near=$near}
         seconds=$(user "$prefix/bin/peet" run -q --machine "$machine" --cores "$cores" -d $kind -- "./$name" $quick) || exit 1
         printf '%s %s ' "$seconds" "$(jq -r '"\(.time.cycles) \(.totals.instructions) \(.x86.sampling.error_percent // 0)"' $kind/stats.json)"
     done | awk -v name="$name" '{

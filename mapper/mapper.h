@@ -63,10 +63,10 @@ struct peet_source_ops {
      *  trampoline with (fn, arg); NULL: spawn() is called with the body itself */
     int (*spawn_iterations)(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg,
         struct peet_error *error);
-    /** blocks() - next blocks of a context, as many as can be had before anything else; may be NULL.
+    /** blocks() - next blocks of a context, up to so many, as can be had before anything else; may be NULL.
      *  They are the mapper's to number and live until the next call for this context.
      *  Returns: how many, 0: next() must be asked */
-    unsigned (*blocks)(void *self, uint32_t context, struct peet_block_event **out_events);
+    unsigned (*blocks)(void *self, uint32_t context, unsigned most, struct peet_block_event **out_events);
     /** spawn_thread() - a thread that calls fn(arg, 0) on a stack of its own, or on the one given; NULL: spawn()
      *  Returns: 0, PEET_ENOTFOUND: a piece of a trace begins with it already, or another peet_err */
     int (*spawn_thread)(void *self, uint32_t context, const struct peet_source_thread *thread,

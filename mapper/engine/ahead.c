@@ -51,13 +51,15 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
     struct peet_map_core *core = &map->cores[hw];
     const unsigned current = map->current;
     void *counts[] = {map, core};
+    uint64_t instructions;
 
     until += until == map->event_cycles && hw < map->event_hw;
     if (!core->ahead || core->clock < until)
         return 0;
     peet__map_close_direct(map, core);
+    instructions = core->instructions;
     map->ops->undo(map->source, core->context->source, undone, counts);
-    core->clock = map->direct->undo(map->machine->self, hw);
+    core->clock = map->direct->undo(map->machine->self, hw, instructions - core->instructions);
     core->waits = 0;
     core->not_ready = 0; /* it has been waited for */
     /* the window is the distance that has turned out right */

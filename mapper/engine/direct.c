@@ -186,6 +186,11 @@ void peet__map_close_direct(struct peet_map *map, struct peet_map_core *core)
 
 int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run)
 {
+    core->declined = run->limit == 0;
+    if (core->declined) {
+        core->ahead = 0;
+        return 0;
+    }
     run->instructions = 0;
     run->context = core->context->number;
     run->runs_ahead = map->runs_ahead;
@@ -218,6 +223,8 @@ int peet__map_goes_on(struct peet_map *map, struct peet_map_core *core)
         return run_ahead(map, core);
     else {
         run->limit = time_at(run, peet__map_window(map, core));
+        if (run->stop && run->limit > run->stop)
+            run->limit = run->stop;
         run->until = time_at(run, map->until);
         run->repeats = 0;
         map->direct_instructions = 0;

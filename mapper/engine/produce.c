@@ -21,6 +21,7 @@
 #include "consistency/consistency.h"
 #include "sync/sync.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { NOTHING = -1000 }; /* no peet_err: an event that modules need not see */
@@ -241,10 +242,13 @@ static int from_stream(struct peet_map *map, struct peet_map_core *core, struct 
     struct peet_map_context *c = core->context;
     int kind;
 
+    core->declined = !map->direct;
     if (map->direct && map->until && peet__map_run_direct(map, core))
         return PEET_MAP_DIRECT;
     do {
-        unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
+        /* if most blocks are taken without it: one */
+        unsigned n =
+            map->ops->blocks ? map->ops->blocks(map->source, c->source, core->declined ? UINT_MAX : 1, &c->batch) : 0;
 
         c->batch_end = c->batch + n;
         c->batch_loop = c->batch;

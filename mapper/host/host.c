@@ -264,8 +264,8 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map),
         peet_map_wants_loops(host.map) && !config->remap);
-    if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
-        peet_source_set_direct(host.source);
+    if (peet_map_direct(host.map))
+        (void)peet_map_set_direct(host.map, host.program); /* if it cannot, blocks come as events */
     int err = 0;
     if (c->foreign == PEET_CONFIG_FOREIGN_RECORD && !host.replay)
         err = settle_foreign(peet_host_foreign_start(host.program, error), error);

@@ -550,8 +550,8 @@ static void executed(void *self, peet_program_executed *fn, void *arg)
     peet_program_direct_executed(((struct peet_source *)self)->program, fn, arg);
 }
 
-/** What is left of the words, or of the next slice if nothing is.  If most blocks are taken without it: one. */
-static unsigned blocks(void *self, uint32_t context, struct peet_block_event **out_events)
+/** What is left of the words, or of the next slice if nothing is. */
+static unsigned blocks(void *self, uint32_t context, unsigned most, struct peet_block_event **out_events)
 {
     struct peet_source *s = self;
     struct peet_source_context *c = s->contexts[context];
@@ -565,7 +565,7 @@ static unsigned blocks(void *self, uint32_t context, struct peet_block_event **o
     *out_events = batch->events;
     return peet_decode_batch(c->decode, &c->cursor, c->end,
         (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events,
-        s->direct ? 1 : PEET_SOURCE_BATCH_BLOCKS, batch->values, batch->nvalues);
+        most < PEET_SOURCE_BATCH_BLOCKS ? most : PEET_SOURCE_BATCH_BLOCKS, batch->values, batch->nvalues);
 }
 
 static const struct peet_function *function_of_pc(void *self, uint64_t runtime_pc)
@@ -743,11 +743,6 @@ void peet_source_attach(struct peet_source *source, const struct peet_map *map, 
     source->map = map;
     source->want_addresses = want_addresses;
     source->want_loops = want_loops;
-}
-
-void peet_source_set_direct(struct peet_source *source)
-{
-    source->direct = 1;
 }
 
 int peet_source_set_data(struct peet_source *source, struct peet_datamap *data)

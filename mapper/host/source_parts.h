@@ -76,7 +76,7 @@ struct peet_source {
     int notes_lost;         /* memory has run out for them */
     struct peet_map *views; /* contexts see their processor's view; NULL: all see main memory */
     int apart;              /* they have done so since one was alone last */
-    int want_addresses, want_loops, direct;
+    int want_addresses, want_loops;
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */
     uint32_t ncontexts;

@@ -171,6 +171,7 @@ struct peet_map_core {
     uint8_t is_idle;      /* found nothing to do; its clock stands still */
     uint8_t ahead;        /* it may have executed blocks that begin after the present moment: ahead.c can undo them */
     uint8_t waits;        /* its run has come to what is not due yet, and which is next */
+    uint8_t declined;     /* the machine takes no blocks of its now */
     /* Its run, while it waits and the machine has not been told that it is over (engine/direct.c); NULL: none.  And the
      * clock when it began, later by as much as others have made it wait meanwhile. */
     struct peet_direct_run *open;

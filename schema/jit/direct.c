@@ -183,7 +183,7 @@ static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, i
     update_registers(e, registers, RDX, &m->f->code[index]);
     last_is(m, index);
     add_constant(e, RBP, 8 * (uint64_t)words);
-    return take_time(e, w->d.time);
+    return take_time(e, &w->d);
 }
 
 /* All iterations of a loop whose record is at hand.  rax is how many; what is not certain is left. */
@@ -318,7 +318,13 @@ static void emit_loop(struct emitter *m, struct requested *w)
     emit_iterations(m, c);
     store(e, RAX, RBX, RUN(turns));
     if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every iteration is */
-        multiply(m, (uint32_t)w->d.time);
+        if (w->d.varies) {
+            constant(e, RCX, (uint64_t)(uintptr_t)w->d.varies);
+            memory(e, 0x8b, RCX, RCX, 0); /* mov rcx, [rcx] */
+            CODE(e, "\x48\x0f\xaf\xc8");  /* imul rcx, rax */
+        } else {
+            multiply(m, (uint32_t)w->d.time);
+        }
         CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
         jump_if(e, IF_BELOW, m->leave);
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */

@@ -126,11 +126,16 @@ static inline unsigned see_time(struct peet__emit *e)
 
 /** Adds a block's time, after everything else of the block.  Returns: the condition under which the limit may have
  * come */
-static inline unsigned take_time(struct peet__emit *e, uint64_t time)
+static inline unsigned take_time(struct peet__emit *e, const struct peet_direct_block *block)
 {
-    if (time == 0)
+    if (block->varies) {
+        constant(e, RAX, (uint64_t)(uintptr_t)block->varies);
+        memory(e, 0x03, R13, RAX, 0); /* add r13, [rax] */
+        return IF_BELOW;
+    }
+    if (block->time == 0)
         return see_time(e);
-    add_constant(e, R13, time);
+    add_constant(e, R13, block->time);
     return IF_BELOW;
 }
 

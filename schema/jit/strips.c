@@ -32,7 +32,7 @@ int peet__direct_can_strip(const struct emitter *m, const struct requested *w)
 {
     const struct peet__block *const c = &m->f->code[w->index];
     int can = m->direct->table.logged && c->strides && peet__direct_can_see_strips(m, w) && w->d.whole &&
-        w->d.nlooks != 0 && w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX &&
+        w->d.nlooks != 0 && !w->d.varies && w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX &&
         within(c->addresses, c->nvalues, PEET__SLOT);
     for (uint32_t k = 0; can && k < w->d.nlooks; k++) {
         const int64_t stride = c->strides[w->d.looks[k].value];

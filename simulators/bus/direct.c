@@ -262,8 +262,9 @@ static void direct_pause(void *self, unsigned hw)
     peet__bus_ahead_pause(self, hw);
 }
 
-static uint64_t direct_undo(void *self, unsigned hw)
+static uint64_t direct_undo(void *self, unsigned hw, uint64_t instructions)
 {
+    (void)instructions;
     return peet__bus_ahead_undo(self, hw);
 }
 

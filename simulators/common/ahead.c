@@ -14,7 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFS_MOST = 255, LOG = 4096, LOG_ROOM = 4 * REFS_MOST + PEET_DIRECT_LOOKS, CAUTIOUS_EVENTS = 32 };
+enum {
+    REFS_MOST = 255,
+    LOG = 4096,
+    LOG_ROOM = 4 * REFS_MOST + PEET_DIRECT_LOOKS,
+    CAUTIOUS_EVENTS = 32,
+    LOOP_TIME = 1 << 24 /* that a loop may go on beyond a run's `stop` */
+};
 
 /* A reference: so far after the beginning of its group. */
 struct ref {
@@ -52,12 +58,23 @@ static struct peet_sim_ahead *ahead_of(void *self)
     return *(struct peet_sim_ahead **)self;
 }
 
+static unsigned shift_of(const struct peet_sim_ahead_context *c)
+{
+    return c->ahead->machine.clock_shift;
+}
+
 /* The end of a block, as a time of the run. */
-static uint64_t limit_of(uint64_t now, uint64_t until)
+static uint64_t limit_of(const struct peet_sim_ahead_context *c, uint64_t now, uint64_t until)
 {
     if (until <= now)
         return 0;
-    return until - now < 1ull << 60 ? until - now : UINT64_MAX;
+    return until - now < 1ull << 40 ? (until - now) << shift_of(c) : UINT64_MAX;
+}
+
+/* The clock at a time of the run. */
+static uint64_t clock_of(const struct peet_sim_ahead_context *c, uint64_t time)
+{
+    return c->run.now + (time >> shift_of(c));
 }
 
 /* ------------------------------------------------------------------------------------------ life and death */
@@ -93,7 +110,8 @@ struct peet_sim_ahead *peet_sim_ahead_new(const struct peet_sim_ahead_machine *m
         c->ahead = a;
     }
     /* A single processor is never rolled back, and needs no log. */
-    *out_table = (struct peet_direct_table){.whole_cycles = 1,
+    *out_table = (struct peet_direct_table){.whole_cycles = machine->clock_shift == 0,
+        .clock_shift = machine->clock_shift,
         .hint_mask = machine->hints_mask,
         .line_shift = machine->line_shift,
         .other = other,
@@ -215,6 +233,11 @@ static int room_for(struct peet_sim_ahead *a, uint32_t id)
     return 0;
 }
 
+static uint64_t cost_of(const struct peet_sim_ahead *a, const struct peet_sim_ahead_block *k)
+{
+    return a->machine.cost(a->machine.self, k->block) + (k->nrefs * a->machine.hit_cycles << a->machine.clock_shift);
+}
+
 /* What is known of the block; made when it is first asked for.  NULL: it does not go this way, or no memory */
 static const struct peet_sim_ahead_block *block_of(struct peet_sim_ahead *a, const struct peet_block *block,
     const uint64_t *values)
@@ -233,7 +256,7 @@ static const struct peet_sim_ahead_block *block_of(struct peet_sim_ahead *a, con
         return NULL;
     }
     sort_groups(k);
-    k->time = a->machine.cost(a->machine.self, block) + k->nrefs * a->machine.hit_cycles;
+    k->time = cost_of(a, k);
     return a->blocks[block->id] = k;
 }
 
@@ -244,6 +267,7 @@ int peet_sim_ahead_block(void *self, const struct peet_block *block, const uint6
     if (!k)
         return -1;
     *out_block = (struct peet_direct_block){.time = k->time,
+        .varies = ahead_of(self)->machine.varies ? &k->time : NULL,
         .stamps = block->nrefs,
         .nlooks = k->ngroups,
         .whole = 1,
@@ -344,7 +368,7 @@ static void begins_in_turn(struct peet_direct_run *run)
 {
     struct peet_sim_ahead_context *const c = context_of(run);
     c->ahead->went_back = 0;
-    c->ahead->began = c->run.now + run->time;
+    c->ahead->began = clock_of(c, run->time);
 }
 
 /* One execution in its turn, whatever it takes.  @begins: of the groups.  Its own time, stamps and counts are left to
@@ -373,13 +397,15 @@ static void happen(struct peet_direct_run *run, const struct peet_sim_ahead_bloc
                 m->at(m->self, k->block, r->number, from, r->bytes);
             stalled += m->refer(m->self, number_of(c), line, r->either == 0,
                 c->ahead->began + r->before * m->hit_cycles + stalled);
+            if (*c->clock > run->stamp + r->number + 1) /* other lines came with it, and are later */
+                run->stamp = *c->clock - r->number - 1;
             if (line == last || c->ahead->over)
                 break;
             line++;
             run->stamp++;
         }
     }
-    run->time += stalled;
+    run->time += stalled << shift_of(c);
     c->stalled += stalled;
     goes_on(run, before);
 }
@@ -478,9 +504,14 @@ static int loop(struct peet_direct_run *run, uint32_t id, uint64_t iterations, c
     struct peet_sim_ahead *const a = context_of(run)->ahead;
     const uint64_t time = run->time, stamp = run->stamp, reads = run->reads, writes = run->writes;
     if (a->ncontexts == 1) { /* nothing will be undone */
-        if (run->limit != UINT64_MAX)
+        const uint64_t limit = run->limit, until = run->until;
+        if (limit != UINT64_MAX && (!run->stop || iterations > LOOP_TIME / (a->blocks[id]->time + 1)))
             return -1;
+        run->limit = run->until = UINT64_MAX; /* a time at which the machine is asked again need not be kept exactly */
         iterations_in_order(run, a->blocks[id], run->addresses, strides, iterations);
+        run->until = until;
+        if (run->limit)
+            run->limit = limit;
         run->reads = reads, run->writes = writes; /* peet_sim_ahead_executed() */
         return 0;
     }
@@ -520,9 +551,9 @@ static struct peet_direct_run *begin(struct peet_sim_ahead *a, unsigned hw, uint
     struct peet_sim_ahead_context *const c = &a->contexts[hw];
     c->run.now = now;
     c->stalled = 0;
-    c->run.time = 0;
-    c->run.until = a->over ? 0 : limit_of(now, until);
-    c->run.limit = a->over ? 0 : limit_of(now, limit);
+    c->run.time = c->rest;
+    c->run.until = a->over ? 0 : limit_of(c, now, until);
+    c->run.limit = a->over ? 0 : limit_of(c, now, limit);
     c->run.stamp = *c->clock;
     c->run.reads = c->run.writes = 0;
     if (!a->runs_ahead)
@@ -548,7 +579,7 @@ void peet_sim_ahead_event(void *self, unsigned hw, struct peet_direct_run *run, 
     const uint64_t before = c->stalled;
     begins_in_turn(run);
     *c->clock = run->stamp;
-    run->time = a->machine.block(a->machine.self, hw, event, a->began, &c->stalled) - c->run.now;
+    run->time += (a->machine.block(a->machine.self, hw, event, a->began, &c->stalled) - a->began) << shift_of(c);
     run->stamp = *c->clock;
     peet_sim_ahead_report(self); /* before observers see the block */
     goes_on(run, before);
@@ -565,29 +596,43 @@ uint64_t peet_sim_ahead_end(void *self, unsigned hw)
     struct peet_sim_ahead *const a = ahead_of(self);
     struct peet_sim_ahead_context *const c = &a->contexts[hw];
     const struct peet_sim_ahead_machine *const m = &a->machine;
+    const uint64_t cycles = c->run.time >> m->clock_shift;
     *c->clock = c->run.stamp;
+    c->rest = c->run.time & ((1ull << m->clock_shift) - 1);
     m->counted(m->self, hw, c->run.reads, c->run.writes);
-    if (c->stalled) {
-        m->stalled(m->self, hw, c->stalled);
-        m->env->not_ready_until(m->env, hw, c->run.now + c->run.time);
-    }
-    return c->run.time - c->stalled;
+    if (!m->stalled || !c->stalled)
+        return cycles;
+    m->stalled(m->self, hw, c->stalled);
+    m->env->not_ready_until(m->env, hw, c->run.now + cycles);
+    return cycles - c->stalled;
 }
 
-uint64_t peet_sim_ahead_undo(void *self, unsigned hw)
+uint64_t peet_sim_ahead_undo(void *self, unsigned hw, uint64_t instructions)
 {
     struct peet_sim_ahead *const a = ahead_of(self);
     struct peet_sim_ahead_context *const c = &a->contexts[hw];
     struct peet_direct_run *const run = &c->run;
+    (void)instructions;
     take_back(run, run->log_begin);
     a->machine.counted(a->machine.self, hw, run->checkpoint.reads - run->reads, run->checkpoint.writes - run->writes);
     run->time = run->checkpoint.time;
     run->stamp = *c->clock = run->checkpoint.stamp;
     run->reads = run->checkpoint.reads;
     run->writes = run->checkpoint.writes;
-    if (c->run.now + run->time >= a->began) /* nothing was right of what it did after its transaction */
+    c->rest = run->time & ((1ull << a->machine.clock_shift) - 1);
+    if (clock_of(c, run->time) >= a->began) /* nothing was right of what it did after its transaction */
         c->cautious = CAUTIOUS_EVENTS;
-    return c->run.now + run->time;
+    return clock_of(c, run->time);
+}
+
+void peet_sim_ahead_costs(struct peet_sim_ahead *a, unsigned by)
+{
+    for (unsigned hw = 0; hw < a->ncontexts; hw++)
+        if (hw != by)
+            peet_sim_ahead_go_back(a, by, hw);
+    for (uint32_t id = 0; id < a->nblocks; id++)
+        if (a->blocks[id])
+            a->blocks[id]->time = cost_of(a, a->blocks[id]);
 }
 
 void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_t times)

@@ -42,8 +42,10 @@ struct peet_sim_ahead_machine {
     const struct peet_env *env;
     void *self;
     uint32_t line_shift, hints_mask;
-    uint64_t hit_cycles; /* each reference takes them, hit or miss, in however many lines */
-    /** cost() - Returns: cycles of a block beside its references' */
+    uint32_t clock_shift; /* cost() is in cycles / 2^clock_shift */
+    int varies;           /* cost() may change: peet_sim_ahead_costs(); it is at least 1 then */
+    uint64_t hit_cycles;  /* each reference takes them, hit or miss, in however many lines */
+    /** cost() - Returns: what a block takes beside its references */
     uint64_t (*cost)(void *self, const struct peet_block *block);
     /** find() - Returns: the slot that holds the line, or PEET_SIM_NO_VIEW_SLOT */
     uint32_t (*find)(void *self, unsigned hw, uint64_t line);
@@ -57,12 +59,12 @@ struct peet_sim_ahead_machine {
         uint64_t *inout_stalled);
     /** counted() - so many references more; less, as two's complements, where hits are undone */
     void (*counted)(void *self, unsigned hw, uint64_t reads, uint64_t writes);
-    /** stalled() - it has waited so long */
+    /** stalled() - it has waited so long.  NULL: waiting is work like any other */
     void (*stalled)(void *self, unsigned hw, uint64_t cycles);
-    /* For memory reports; all NULL: there are none.  Reports are kept until report() is called: what peet takes is shown to
-     * observers before they hear what it missed. */
-    /** at() - the next refer() is for this reference, or for the part of it that lies in one line */
+    /** at() - the next refer() is for this reference, or for the part of it that lies in one line.  May be NULL */
     void (*at)(void *self, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes);
+    /* For memory reports; NULL: there are none.  Reports are kept until report() is called: what peet takes is shown to
+     * observers before they hear what it missed. */
     const uint32_t *unreported; /* how many are kept */
     /** report() - all of them go out */
     void (*report)(void *self);
@@ -72,7 +74,8 @@ struct peet_sim_ahead_context {
     struct peet_direct_run run;
     struct peet_sim_ahead *ahead;
     uint64_t *clock;
-    uint64_t stalled; /* what it has waited since the run began */
+    uint64_t stalled; /* cycles that it has waited since the run began */
+    uint64_t rest;    /* of a cycle, from the runs before */
     /* for so many transactions it continues only when they are over, since others have lately taken lines meanwhile */
     unsigned cautious;
     unsigned waits; /* the next iteration does not hit, and has not been executed */
@@ -110,7 +113,7 @@ struct peet_direct_run *peet_sim_ahead_ahead(void *self, unsigned hw, uint64_t n
 void peet_sim_ahead_event(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event);
 void peet_sim_ahead_pause(void *self, unsigned hw);
 uint64_t peet_sim_ahead_end(void *self, unsigned hw);
-uint64_t peet_sim_ahead_undo(void *self, unsigned hw);
+uint64_t peet_sim_ahead_undo(void *self, unsigned hw, uint64_t instructions);
 void peet_sim_ahead_executed(void *self, const struct peet_block *block, uint64_t times);
 void peet_sim_ahead_report(void *self);
 /** The value of a struct peet_direct; @table_of: the machine's table(), which calls peet_sim_ahead_new() */
@@ -118,6 +121,10 @@ void peet_sim_ahead_report(void *self);
     {PEET_DIRECT_ABI, sizeof(struct peet_direct), table_of, peet_sim_ahead_block, NULL, peet_sim_ahead_begin, \
         peet_sim_ahead_event, peet_sim_ahead_end, peet_sim_ahead_executed, peet_sim_ahead_ahead, peet_sim_ahead_pause, \
         peet_sim_ahead_undo, peet_sim_ahead_report}
+
+/** peet_sim_ahead_costs() - asks cost() again of all blocks; hardware context @by acts, and all others are rolled back to the
+ * present moment before */
+void peet_sim_ahead_costs(struct peet_sim_ahead *a, unsigned by);
 
 /** peet_sim_ahead_begins() - for the machine's block(), loop() and blocks(), to which come what peet has no code for: a block, or
  * an iteration, begins at @now.  @a: NULL: nothing happens */

@@ -163,10 +163,11 @@ static uint64_t direct_end(void *self, unsigned hw)
     return ((struct ideal *)self)->hw[hw].run.time;
 }
 
-static uint64_t direct_undo(void *arg, unsigned hw)
+static uint64_t direct_undo(void *arg, unsigned hw, uint64_t instructions)
 {
     struct ideal *self = arg;
 
+    (void)instructions;
     return self->hw[hw].run.now + self->hw[hw].run.checkpoint.time;
 }
 

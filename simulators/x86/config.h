@@ -65,6 +65,9 @@
         "estimated; default: all are simulated") \
     X(sample_warm, "instructions", 1, 1000000, 2000, "with sample_period: of a window, to fill the pipeline") \
     X(sample_measure, "instructions", 1, 1000000, 1000, "... and those that count") \
+    X(sample_near, "instructions", 1, 1000000000, 0, \
+        "with sample_period: branch predictors, instruction caches and translation buffers see so many instructions " \
+        "before a window; those before them only move data caches, in machine code; default: they see all") \
     X(branch_table_bits, "bits", 2, 24, 13, "2^n counters of the direction predictor") \
     X(branch_tables, "tables", 2, 8, 8, "branch=tage: tables with tags, each of a fourth as many entries") \
     X(branch_history_bits, "bits", 4, 256, 128, "history of the direction predictor (gshare: up to 63)") \

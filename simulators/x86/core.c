@@ -226,7 +226,7 @@ uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *acc
     x86_memory_access(x->memory, access, now, &out);
     extra = out.done_cycles > now + x->load_cycles ? out.done_cycles - now - x->load_cycles : 0;
     if (t->sampling)
-        x86_sampling_missed(t, access, &out, now);
+        x86_sampling_missed(t, access, &out, now, t->frontier);
     if (w && extra > w->level + w->tlb + w->coherence) {
         w->tlb = less(out.tlb_cycles, extra);
         w->coherence = less(out.coherence_cycles, extra - w->tlb);
@@ -399,6 +399,8 @@ uint64_t x86_core_locked(struct x86_thread *t, const struct peet_block *block, u
     struct x86 *x = t->cpu->x;
     uint64_t done = now, last = address + (size_bytes ? size_bytes - 1 : 0);
 
+    t->loads_n++;
+    t->stores_n++;
     for (; x->memory && address <= last; address = (address | (x->line_bytes - 1)) + 1) {
         struct x86_access a = {.address = address,
             .size_bytes = (uint32_t)(less(last, address | (x->line_bytes - 1)) + 1 - address),

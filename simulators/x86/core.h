@@ -300,6 +300,8 @@ struct x86_configurations {
 };
 
 struct x86 {
+    struct peet_sim_ahead
+        *ahead; /* far from windows of sampled timing (sampling_far.c); NULL: no block goes that way */
     const struct peet_env *env;
     struct x86_config config;
     struct x86_memory_config *memory_config;
@@ -344,7 +346,9 @@ struct x86 {
     struct x86_stacks stacks;
     struct x86_configurations configurations;
     struct x86_prices prices; /* with sample_period */
-    uint64_t *values;         /* of the turn of a loop */
+    struct x86_access far;    /* the reference that comes next, far from windows */
+    uint64_t far_uops;
+    uint64_t *values; /* of the turn of a loop */
     uint32_t values_room;
     uint64_t end_cycles;
 };

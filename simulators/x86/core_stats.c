@@ -81,6 +81,7 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
         for (unsigned k = 0; k < CPI_LOCK; k++)
             busy += t->cycles[k];
     }
+    sum.uops += x->far_uops;
     write_config(x, env, node);
     o = env->stats_object(env, node, "cores");
     env->stats_u64(env, o, "instructions", sum.instructions);

@@ -325,11 +325,11 @@ static void get_from_owner(struct x86_memory *m, struct x86_request *r, const st
     *data = supplied(m, r, h, owner, &answer);
     r->coherence_cycles += *data - h->at;
     if (m->config.protocol == X86_MOESI && dirty) {
-        peet__x86_share(m, owner, r->line, X86_O, &version);
+        peet__x86_share(m, owner, r->line, r, X86_O, &version);
         r->version = version;
         return;
     }
-    peet__x86_share(m, owner, r->line, X86_S, &version);
+    peet__x86_share(m, owner, r->line, r, X86_S, &version);
     r->version = version;
     record->owner = 0;
     if (dirty)
@@ -348,12 +348,12 @@ static void get_to_read(struct x86_memory *m, struct x86_request *r, const struc
     } else if (forwarder && forwarder != r->core + 1 && l3_find(m, h, r->line) == PEET_SIM_NO_SLOT) {
         data = supplied(m, r, h, forwarder - 1, &answer);
         r->coherence_cycles += data - h->at;
-        peet__x86_share(m, forwarder - 1, r->line, code ? X86_F : X86_S, &version);
+        peet__x86_share(m, forwarder - 1, r->line, r, code ? X86_F : X86_S, &version);
         r->version = version;
     } else {
         data = from_below(m, r, h, &dirty);
         if (forwarder && forwarder != r->core + 1 && !code)
-            peet__x86_share(m, forwarder - 1, r->line, X86_S, &version);
+            peet__x86_share(m, forwarder - 1, r->line, r, X86_S, &version);
     }
     shared = others(m, record, r->core);
     out->done = data + m->home_out_cycles;

@@ -14,6 +14,7 @@ static void fill(struct x86_memory *m, struct x86_level *level, uint64_t slot, c
         level->written[slot] = 0;
     if (level->versions)
         level->versions[slot] = r->version;
+    peet__x86_show(level, slot);
 }
 
 /** What a core has written into a line of L1D is made known. */
@@ -56,6 +57,8 @@ static void lose(struct x86_memory *m, struct x86_level *level, uint32_t core, u
 {
     uint64_t line = level->tags.numbers[slot];
 
+    if (level == &m->cores[core].l1d)
+        peet_sim_ahead_before(m->ahead, by->core, core, slot, 0);
     *(why == X86_BY_WRITE ? &level->stats.invalidations : &level->stats.recalls) += 1;
     level->stats.write_backs += (uint64_t)dirty;
     if (m->reports)
@@ -91,7 +94,8 @@ uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const
     return state;
 }
 
-void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t state, uint64_t *out_version)
+void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by, uint8_t state,
+    uint64_t *out_version)
 {
     struct x86_core *c = &m->cores[core];
     uint64_t data = peet_sim_tags_find(&c->l1d.tags, line), slot = peet_sim_tags_find(&c->outer->tags, line);
@@ -99,8 +103,10 @@ void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t
     if (data != PEET_SIM_NO_SLOT && (c->l1d.tags.states[data] & X86_STATE) == X86_M) {
         settle(m, core, &c->l1d, data);
         if (m->has_l2) {
+            peet_sim_ahead_before(m->ahead, by->core, core, data, PEET_SIM_MAY_READ);
             data_to_l2(m, c, data);
             c->l1d.tags.states[data] = X86_S;
+            peet__x86_show(&c->l1d, data);
         }
     }
     if (slot == PEET_SIM_NO_SLOT)
@@ -334,6 +340,7 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
         peet__x86_until(m, &c->l1d.mshrs, done);
     }
     c->l1d.tags.states[slot] = X86_M;
+    peet__x86_show(&c->l1d, slot);
     peet__x86_own(&c->l1d.lines[slot], m->timeless ? 0 : done);
     return done;
 }
@@ -454,6 +461,7 @@ static int code_in_data(struct x86_memory *m, struct x86_core *c, struct x86_req
             settle(m, c->number, &c->l1d, slot);
             data_to_l2(m, c, slot);
             c->l1d.tags.states[slot] = X86_S;
+            peet__x86_show(&c->l1d, slot);
         }
         return 0;
     }

@@ -17,6 +17,7 @@
 #ifndef PEET_X86_MEMORY_STATE_H
 #define PEET_X86_MEMORY_STATE_H
 
+#include "../common/ahead.h"
 #include "../common/directory.h"
 #include "../common/dram.h"
 #include "../common/linemap.h"
@@ -92,6 +93,8 @@ static inline void peet__x86_arrives(struct x86_arrival *a, uint64_t asked, uint
 struct x86_level {
     struct peet_sim_tags tags;
     struct x86_arrival *lines;
+    uint64_t
+        *keys; /* L1D, if peet looks lines up in it (sampling_far.c): by slot, as in ../common/ahead.h; else NULL */
     uint64_t *written;  /* L1D, when causes are told: sectors written since others lost the line */
     uint64_t *versions; /* checked: of its data */
     struct peet_sim_server port;
@@ -167,6 +170,7 @@ enum x86_series { X86_OVER_TIME_L1D, X86_OVER_TIME_L2, X86_OVER_TIME_L3, X86_OVE
 
 struct x86_memory {
     struct x86_core *cores;
+    struct peet_sim_ahead *ahead; /* cores that are far from a window of sampled timing run ahead; NULL: none does */
     struct x86_slice *slices;
     uint32_t ncores, nslices;
     uint32_t nchips, places, nchannels; /* places: cores that there are, used or not */
@@ -249,6 +253,17 @@ static inline void peet__x86_hint(const struct x86_memory *m, struct x86_core *c
     *hint = (uint32_t)slot;
 }
 
+/** The state of a slot has changed: what peet may do with the line without asking. */
+static inline void peet__x86_show(struct x86_level *level, uint64_t slot)
+{
+    const uint8_t state = level->tags.states[slot];
+
+    if (__builtin_expect(level->keys != NULL, 0))
+        level->keys[slot] = !state || state & X86_PREFETCHED
+            ? 0
+            : level->tags.numbers[slot] << PEET_SIM_KEY_SHIFT | (state == X86_M ? PEET_SIM_MAY : PEET_SIM_MAY_READ);
+}
+
 /** A slot of a core's own cache is emptied. */
 static inline void peet__x86_empty(const struct x86_memory *m, struct x86_core *c, struct x86_level *level,
     uint64_t slot)
@@ -256,6 +271,7 @@ static inline void peet__x86_empty(const struct x86_memory *m, struct x86_core *
     if (level == &c->l1d)
         ++*peet__x86_lost(m, c, level->tags.numbers[slot]);
     peet_sim_tags_drop(&level->tags, slot);
+    peet__x86_show(level, slot);
 }
 
 /** A place among so many, which takes time only where anything does. */
@@ -316,6 +332,7 @@ static inline int peet__x86_first_use(struct x86_level *level, uint64_t slot, ui
     if (!(level->tags.states[slot] & X86_PREFETCHED))
         return 0;
     level->tags.states[slot] &= X86_STATE;
+    peet__x86_show(level, slot);
     level->stats.prefetches_used++;
     level->stats.prefetches_late += level->lines[slot].ready > now + level->cycles;
     return 1;
@@ -326,8 +343,9 @@ uint8_t peet__x86_state(struct x86_memory *m, uint32_t core, uint64_t line);
 enum x86_why { X86_BY_WRITE, X86_BY_RECALL };
 uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by,
     enum x86_why why, uint64_t *out_version);
-/** peet__x86_share() - a core keeps a line but may not write it any more */
-void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t state, uint64_t *out_version);
+/** peet__x86_share() - a core keeps a line but may not write it any more, as @by wants to read it */
+void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by, uint8_t state,
+    uint64_t *out_version);
 
 /* memory_home.c */
 

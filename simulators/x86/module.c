@@ -3,6 +3,7 @@
  * The machine "x86": cores of several threads with private caches, a shared cache, a directory and DRAM.  This file is
  * what peet sees: parameters and presets, and the operations of the module.  docs/X86.md describes the model.
  */
+#include "../common/ahead.h"
 #include "core_replay.h"
 #include "memory_config.h"
 #include "simple.h"
@@ -41,6 +42,7 @@ static void x86_destroy(void *self)
     struct x86 *x = self;
 
     x86_replay_fini(x);
+    peet_sim_ahead_free(x->ahead);
     x86_sampling_fini(x);
     x86_cores_fini(x);
     x86_digest_fini(x);
@@ -181,6 +183,11 @@ static int refuse(const struct x86 *x, const struct peet_env *env)
         env->fail(env, "sample_period: only for core=ooo and core=inorder, with threads=1");
         return -1;
     }
+    if (c->sample_near && !c->sample_period) {
+        env->fail(env, "sample_near=%u: before which windows? Say how often they come with sample_period",
+            c->sample_near);
+        return -1;
+    }
     if (c->sample_period && c->sample_period < c->sample_warm + c->sample_measure) {
         env->fail(env, "sample_period=%u: less than a window of sample_warm=%u and sample_measure=%u instructions",
             c->sample_period, c->sample_warm, c->sample_measure);
@@ -280,15 +287,16 @@ static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_even
     now = own_time(x, t, now);
     until = own_time(x, t, until);
     x86_core_begin(t, events->context, now);
-    if (t->sampling && t->sampling->phase == SAMPLING_BETWEEN)
+    if (t->sampling && t->sampling->phase <= SAMPLING_FAR)
         until += SKEW_CYCLES;
     do {
         const struct x86_code *code = x86_core_code(x, events[i].block);
 
         if (!code)
             break;
+        peet_sim_ahead_begins(x->ahead, t->frontier);
         run(t, code, events[i].values);
-    } while (++i < n && t->frontier < until);
+    } while (++i < n && t->frontier < until && !peet_sim_ahead_went_back(x->ahead));
     *out_done = i ? i : 1;
     return t->frontier - now;
 }
@@ -328,8 +336,9 @@ static uint64_t x86_loop(void *self, unsigned hw, const struct peet_block_event 
     until = own_time(x, t, until);
     x86_core_begin(t, event->context, now);
     for (;;) {
+        peet_sim_ahead_begins(x->ahead, t->frontier);
         run(t, code, x->values);
-        if (++turns == event->turns || t->frontier >= until)
+        if (++turns == event->turns || t->frontier >= until || peet_sim_ahead_went_back(x->ahead))
             break;
         for (uint32_t i = 0; event->strides && i < nvalues; i++)
             x->values[i] += (uint64_t)event->strides[i];
@@ -467,6 +476,8 @@ static void x86_finish(void *self, uint64_t end_cycles)
             t->frontier = end_cycles;
         }
     }
+    if (x->ahead)
+        x86_sampling_far_finish(x);
     if (x86_stack_check(x) && (!x->memory || x86_memory_check(x->memory)))
         x86_stack_files(x);
 }
@@ -497,6 +508,7 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .block = x86_block,
     .loop = x86_loop,
     .blocks = x86_blocks,
+    .direct = &peet__x86_direct,
     .abstract = x86_abstract,
     .finish = x86_finish,
     .stats = x86_stats,

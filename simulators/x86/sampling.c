@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sampling.h describes. */
 #include "sampling.h"
+#include "../common/ahead.h"
 #include "../common/random.h"
 #include "core_refs.h"
 #include "core_replay.h"
@@ -22,7 +23,7 @@ enum {
     PRICE_PRIOR = 500,    /* a share is as that of all levels until so many cycles of latency were met */
     MISPREDICT_MOST = 64, /* cycles charged after a mispredicted branch that are taken to be its */
     ASKED_MOST = 3,       /* windows that begin because of one block */
-    DENSE = 8,            /* the n-th gap has n windows' instructions / DENSE at most */
+    DENSE = 8,            /* the n-th gap has the instructions of n windows, and near them, / DENSE at most */
     SAME_MOST = 4, /* times the price of a cycle's latency in windows, between them; what is missing, each miss has */
     LEAST_MISSES = 50, /* from so many on, their mean counts */
     LEAST_WINDOWS = 30 /* fewer say nothing of the error */
@@ -55,7 +56,8 @@ void x86_sampling_fini(struct x86 *x)
 
 /* ------------------------------------------------------------------------------------------ the model */
 
-void x86_sampling_missed(struct x86_thread *t, const struct x86_access *a, const struct x86_outcome *out, uint64_t now)
+void x86_sampling_missed(struct x86_thread *t, const struct x86_access *a, const struct x86_outcome *out, uint64_t now,
+    uint64_t frontier)
 {
     struct x86_sampling *s = t->sampling;
     struct x86_estimate *e = a->block ? &t->cpu->x->codes[a->block->id].estimate : NULL;
@@ -64,13 +66,13 @@ void x86_sampling_missed(struct x86_thread *t, const struct x86_access *a, const
     if (!out->missed || (a->kind != X86_LOAD && a->kind != X86_MODIFY))
         return;
     if (e && s->phase == SAMPLING_MEASURE) {
-        e->window_leads += (double)(int64_t)(t->frontier - now);
+        e->window_leads += (double)(int64_t)(frontier - now);
         e->window_misses++;
     }
     s->met[price_of[out->served]]++;
     s->met[PRICE_TLB] += out->tlb_cycles != 0;
     s->met[PRICE_COHERENCE] += out->coherence_cycles != 0;
-    from = later(t->frontier, s->until);
+    from = later(frontier, s->until);
     if (out->done_cycles <= from)
         return;
     rest = out->done_cycles - from;
@@ -94,7 +96,7 @@ static double price(const struct x86_thread *t, const uint64_t before[X86_PRICED
 }
 
 /** A block's own cycles. */
-static double own(const struct x86_thread *t, const struct x86_code *code)
+static double own(const struct x86_code *code)
 {
     return code->estimate.known ? code->estimate.each : (double)code->nops;
 }
@@ -111,6 +113,29 @@ static double strings(const struct x86_thread *t, const struct peet_block *block
             most = later(most,
                 values[block->refs[i].value + 1] * (block->refs[i].size_bytes ? block->refs[i].size_bytes : 1));
     return (double)(most / t->cpu->x->config.string_bytes_cycle);
+}
+
+double x86_sampling_cost(struct x86 *x, const struct peet_block *block)
+{
+    const struct x86_code *code = x86_core_code(x, block);
+
+    if (!code)
+        return 0;
+    return own(code) +
+        (code->estimate.seen > 0 ? x->prices.between[X86_PRICED_BRANCH] * code->estimate.wrong / code->estimate.seen
+                                 : 0);
+}
+
+/** Whether a branch mispredicted to this block is worth knowing where predictors stand still. */
+static void see_branch(struct x86_estimate *e, uint64_t wrong)
+{
+    enum { SEEN_MOST = 1 << 12 };
+
+    e->wrong += (double)wrong;
+    if (++e->seen > SEEN_MOST) {
+        e->wrong /= 2;
+        e->seen /= 2;
+    }
 }
 
 /** The shares learn from a window. */
@@ -208,6 +233,8 @@ static void close_window(struct x86_thread *t)
     }
     learn_prices(t->cpu->x, s);
     learn_blocks(t->cpu->x, s);
+    if (t->cpu->x->ahead)
+        peet_sim_ahead_costs(t->cpu->x->ahead, t->hw);
     s->measured = s->foreseen = s->instructions = 0;
 }
 
@@ -216,9 +243,28 @@ static int64_t to_next(const struct x86 *x, struct x86_sampling *s)
 {
     const struct x86_config *c = &x->config;
     const uint64_t window = c->sample_warm + c->sample_measure, most = c->sample_period - window;
-    const uint64_t gap = less(most, s->windows * window / DENSE);
+    const uint64_t gap = less(most, s->windows * (window + c->sample_near) / DENSE);
 
     return (int64_t)(gap - gap / 4 + peet_sim_random_below(&s->random, gap / 2 + 1));
+}
+
+/** What is far from the next window takes so many cycles, if all of it is like what was before; the rest is left. */
+static void go_far(struct x86_thread *t)
+{
+    struct x86_sampling *s = t->sampling;
+    const int64_t near = t->cpu->x->config.sample_near;
+    uint64_t busy = 0;
+
+    if (!t->cpu->x->ahead || !near || s->left < 2 * near)
+        return;
+    for (unsigned i = 0; i < CPI_LOCK; i++)
+        busy += t->cycles[i];
+    s->phase = SAMPLING_FAR;
+    s->far_until = t->frontier + (uint64_t)((double)(s->left - near) * (double)busy / (double)t->instructions);
+    s->gap += (double)(s->left - near);
+    s->left = near;
+    t->last.op = NULL;
+    t->unseen = 0;
 }
 
 static void open_window(struct x86_thread *t)
@@ -236,6 +282,9 @@ static void next_phase(struct x86_thread *t)
     struct x86_sampling *s = t->sampling;
 
     switch (s->phase) {
+    case SAMPLING_FAR:
+        s->phase = SAMPLING_BETWEEN;
+        break;
     case SAMPLING_BETWEEN: /* nothing of what was before is in the pipeline */
         for (unsigned i = 0; i < X86_PRICED_BRANCH; i++) {
             s->gap_latency[i] += (double)(s->latency[i] - s->latency_then[i]);
@@ -260,25 +309,70 @@ static void next_phase(struct x86_thread *t)
         memcpy(s->met_then, s->met, sizeof s->met_then);
         if (t->replay)
             x86_replay_leave(t);
+        go_far(t);
         break;
     }
 }
 
 /* ------------------------------------------------------------------------------------------ blocks */
 
-/** Whole cycles that are owed pass, and are charged to this category. */
-static inline void pass(struct x86_thread *t, struct x86_place *place, double *owed, enum x86_category category)
+/** Whole cycles that are owed pass, and are charged to this category.  Returns: how many */
+static inline uint64_t pass(struct x86_thread *t, struct x86_place *place, double *owed, enum x86_category category)
 {
     uint64_t cycles;
 
     if (*owed < 1)
-        return;
+        return 0;
     cycles = (uint64_t)*owed;
     *owed -= (double)cycles;
     t->cycles[category] += cycles;
     place->cycles[category] += cycles;
-    t->frontier += cycles;
     t->sampling->estimated_cycles += cycles;
+    return cycles;
+}
+
+/** By how much loads of the block are ahead of the frontier. */
+static int64_t lead_of(const struct x86 *x, const struct x86_code *code, uint64_t frontier)
+{
+    const int64_t lead = (int64_t)(code->estimate.misses > 0 ? code->estimate.lead : x->prices.lead);
+
+    return lead > (int64_t)frontier ? (int64_t)frontier : lead;
+}
+
+/** What misses and mispredictions cost that came since then, for a block at this place.  Returns: cycles that pass now */
+static uint64_t pay(struct x86_thread *t, struct x86_place *place, const uint64_t latency[X86_PRICED],
+    const uint64_t met[X86_PRICED])
+{
+    struct x86_sampling *s = t->sampling;
+    const struct x86_prices *p = &t->cpu->x->prices;
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < X86_PRICED; i++)
+        if (s->latency[i] != latency[i] || s->met[i] != met[i]) {
+            const double price =
+                (double)(s->latency[i] - latency[i]) * p->between[i] + (double)(s->met[i] - met[i]) * p->each[i];
+
+            s->owed[i] += price;
+            s->gap_charged[i] += price;
+            sum += pass(t, place, &s->owed[i], priced[i]);
+        }
+    return sum;
+}
+
+uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *access, uint64_t now)
+{
+    struct x86 *x = t->cpu->x;
+    struct x86_sampling *s = t->sampling;
+    const struct x86_code *code = &x->codes[access->block->id];
+    struct x86_outcome out;
+    uint64_t latency[X86_PRICED], met[X86_PRICED];
+
+    memcpy(latency, s->latency, sizeof latency);
+    memcpy(met, s->met, sizeof met);
+    s->lead = lead_of(x, code, now);
+    x86_memory_access(x->memory, access, now - (uint64_t)s->lead, &out);
+    x86_sampling_missed(t, access, &out, now - (uint64_t)s->lead, now);
+    return pay(t, &x->stacks.places[code->first_place], latency, met);
 }
 
 static void between(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
@@ -286,28 +380,22 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     struct x86 *x = t->cpu->x;
     struct x86_sampling *s = t->sampling;
     struct x86_place *place = &x->stacks.places[code->first_place];
-    uint64_t before[X86_PRICED], met[X86_PRICED];
+    const int far = s->phase == SAMPLING_FAR;
+    uint64_t latency[X86_PRICED], met[X86_PRICED];
 
-    memcpy(before, s->latency, sizeof before);
+    memcpy(latency, s->latency, sizeof latency);
     memcpy(met, s->met, sizeof met);
-    s->lead = (int64_t)(code->estimate.misses > 0 ? code->estimate.lead : x->prices.lead);
-    if (s->lead > (int64_t)t->frontier)
-        s->lead = (int64_t)t->frontier;
-    x86_simple_warm(t, code, values);
+    s->lead = lead_of(x, code, t->frontier);
+    x86_simple_warm(t, code, values, !far);
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
-    s->owed[OWN] += own(t, code) + strings(t, code->block, values);
-    pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
-    for (unsigned i = 0; i < X86_PRICED; i++)
-        if (s->latency[i] != before[i] || s->met[i] != met[i]) {
-            const double price = (double)(s->latency[i] - before[i]) * x->prices.between[i] +
-                (double)(s->met[i] - met[i]) * x->prices.each[i];
-
-            s->owed[i] += price;
-            s->gap_charged[i] += price;
-            pass(t, place, &s->owed[i], priced[i]);
-        }
+    if (!far)
+        see_branch(&x->codes[code->block->id].estimate, t->mispredicts - latency[X86_PRICED_BRANCH]);
+    s->owed[OWN] += (far ? x86_sampling_cost(x, code->block) : own(code)) + strings(t, code->block, values);
+    t->frontier += pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
+    t->frontier += pay(t, place, latency, met);
     s->estimated_instructions += code->nops;
-    s->gap += code->nops;
+    if (!far)
+        s->gap += code->nops;
 }
 
 static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_t *values)
@@ -325,6 +413,7 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
         cycles[i] = t->cycles[priced[i]];
     x86_core_block(t, code, values);
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
+    see_branch(e, t->mispredicts - before[X86_PRICED_BRANCH]);
     s->detailed_instructions += code->nops;
     rest = (double)(t->frontier - begun) - strings(t, code->block, values);
     for (unsigned i = 0; i < X86_PRICED; i++) {
@@ -341,7 +430,7 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
     }
     if (measured) {
         s->measured += (double)(t->frontier - begun);
-        s->foreseen += own(t, code) + strings(t, code->block, values) + price(t, before);
+        s->foreseen += own(code) + strings(t, code->block, values) + price(t, before);
         s->instructions += code->nops;
         if (!e->window_times++)
             s->touched[s->ntouched++] = code->block->id;
@@ -361,15 +450,16 @@ void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const
 
     if (!code->nops)
         return;
-    if (__builtin_expect(s->left <= 0, 0)) {
+    if (s->phase == SAMPLING_FAR ? t->frontier >= s->far_until : __builtin_expect(s->left <= 0, 0)) {
         next_phase(t);
     } else if (__builtin_expect(!code->estimate.known, 0) && s->phase == SAMPLING_BETWEEN &&
         mine->estimate.asked < ASKED_MOST) {
         mine->estimate.asked++;
         next_phase(t);
     }
-    s->left -= code->nops;
-    if (s->phase == SAMPLING_BETWEEN)
+    if (s->phase != SAMPLING_FAR)
+        s->left -= code->nops;
+    if (s->phase <= SAMPLING_FAR)
         between(t, code, values);
     else
         in_detail(t, mine, values);
@@ -405,6 +495,7 @@ void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct 
         sum.measured_cycles += s->measured_cycles;
         sum.estimated_instructions += s->estimated_instructions;
         sum.estimated_cycles += s->estimated_cycles;
+        sum.far_instructions += s->far_instructions;
         error = fmax(error, error_of(s));
     }
     all = (double)(sum.detailed_instructions + sum.estimated_instructions);
@@ -414,6 +505,7 @@ void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct 
     env->stats_u64(env, o, "measured_cycles", sum.measured_cycles);
     env->stats_u64(env, o, "estimated_instructions", sum.estimated_instructions);
     env->stats_u64(env, o, "estimated_cycles", sum.estimated_cycles);
+    env->stats_u64(env, o, "far_instructions", sum.far_instructions);
     error = x->end_cycles ? 100 * error / (double)x->end_cycles : 0;
     if (sum.windows >= LEAST_WINDOWS)
         env->stats_f64(env, o, "error_percent", error);

@@ -17,6 +17,11 @@
  * have cost more at the window's prices, tells how far it is off between them: the error that results give is that of a
  * sum of which one addend in so many is known.
  *
+ * With sample_near, blocks that are farther than that from the next window do less (sampling_far.c): lines that L1D has
+ * are looked up in machine code, cores run ahead of each other (../common/ahead.h), misses go through the hierarchy as
+ * ever.  Branch predictors, instruction caches and the recency of translations stand still; what mispredicted branches
+ * cost is in the block's own cycles then.
+ *
  * Windows come more often at first, and where a block is met that none has seen.  Where they lie depends on the seed and
  * the program alone.
  */
@@ -30,6 +35,8 @@ struct x86_access;
 struct x86_code;
 struct x86_outcome;
 struct x86_thread;
+struct peet_block;
+struct peet_direct;
 struct peet_env;
 struct peet_stats;
 
@@ -43,6 +50,8 @@ struct x86_estimate {
     double window_cycles; /* of the present window */
     double leads, misses; /* sums: by how much its loads that missed were ahead of the frontier; how many */
     double lead, window_leads;
+    double wrong, seen; /* how often a branch mispredicted to it, of so many executions; older ones count less */
+    uint64_t far_times; /* executions by machine code */
     uint32_t window_times, window_misses;
     uint8_t known, asked; /* each is known; windows that began because it was not */
 };
@@ -58,7 +67,7 @@ struct x86_prices {
     double leads, misses, lead; /* of all blocks */
 };
 
-enum x86_sampling_phase { SAMPLING_BETWEEN, SAMPLING_WARM, SAMPLING_MEASURE };
+enum x86_sampling_phase { SAMPLING_BETWEEN, SAMPLING_FAR, SAMPLING_WARM, SAMPLING_MEASURE };
 
 /** A core's. */
 struct x86_sampling {
@@ -76,7 +85,13 @@ struct x86_sampling {
     double measured, foreseen, instructions; /* in the present window: cycles, what the model said, instructions */
     double charged[X86_PRICED], waited[X86_PRICED], missed[X86_PRICED]; /* ... what the model's shares learn from it */
     double gap_latency[X86_PRICED], gap_met[X86_PRICED], gap_charged[X86_PRICED]; /* ... and from the gaps before it */
-    double gap; /* instructions since the last window that came at its time */
+    uint64_t far_until;                                                           /* far from a window: until then */
+    uint64_t far_begun;  /* ... when its present run began, ... */
+    uint64_t far_waited; /* ... and how long that has waited for misses; booked already */
+    uint64_t far_cycles; /* all that it did not wait */
+    uint64_t far_instructions;
+    uint8_t far_entered; /* what came before the run is booked */
+    double gap;          /* instructions since the last window that came at its time */
     /* sums over these: of gap^2, gap^2 r, gap^2 r^2 and gap r, r being cycles that an instruction took more than foreseen */
     double gg, ggr, ggrr, gr;
     /* for statistics */
@@ -91,9 +106,20 @@ void x86_sampling_fini(struct x86 *x);
 /** x86_sampling_block() - one execution of a block, in detail or not, in the place of x86_core_block() */
 void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);
 
-/** x86_sampling_missed() - an access of an instruction was not simply a hit, in a window or between */
+/** x86_sampling_missed() - an access of an instruction was not simply a hit, in a window or between
+ * @frontier: when the instruction before it has retired */
 void x86_sampling_missed(struct x86_thread *t, const struct x86_access *access, const struct x86_outcome *out,
-    uint64_t now);
+    uint64_t now, uint64_t frontier);
+
+/** x86_sampling_access() - an access far from windows.  Returns: how long its block waits for it */
+uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *access, uint64_t now);
+
+/** x86_sampling_cost() - what a block takes far from windows, in cycles, beside what its misses cost */
+double x86_sampling_cost(struct x86 *x, const struct peet_block *block);
+
+/** x86_sampling_far_finish() - after the last block, before books are checked: places get their cycles */
+void x86_sampling_far_finish(struct x86 *x);
+extern const struct peet_direct peet__x86_direct;
 
 /** x86_sampling_stats() - windows, what was measured and estimated, and the error; and what of it is in the summary */
 void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node);

@@ -40,7 +40,7 @@ static void touch(struct x86_thread *t, struct x86_access *a)
     if (a->kind == X86_PREFETCH)
         return;
     if (t->sampling) { /* nobody waits for it now */
-        x86_sampling_missed(t, a, &out, now);
+        x86_sampling_missed(t, a, &out, now, t->frontier);
         return;
     }
     if (a->kind == X86_FETCH) {
@@ -88,7 +88,7 @@ static void reference(struct x86_thread *t, const struct peet_block *block, uint
         a->kind = locked ? X86_MODIFY : kinds[ref->kind];
         a->locked = (uint8_t)locked;
         location(t, a, it.address, size);
-        t->loads_n += ref->kind != PEET_REF_STORE;
+        t->loads_n += ref->kind == PEET_REF_LOAD || ref->kind == PEET_REF_MODIFY;
         t->stores_n += ref->kind == PEET_REF_STORE || ref->kind == PEET_REF_MODIFY;
         if (ref->kind == PEET_REF_MODIFY && !locked) {
             a->kind = X86_STORE;
@@ -140,7 +140,7 @@ void x86_simple_block(struct x86_thread *t, const struct x86_code *code, const u
     }
 }
 
-void x86_simple_warm(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+void x86_simple_warm(struct x86_thread *t, const struct x86_code *code, const uint64_t *values, int fetches)
 {
     const struct peet_block *block = code->block;
     const struct x86_op *last = &code->ops[code->nops - 1];
@@ -150,7 +150,8 @@ void x86_simple_warm(struct x86_thread *t, const struct x86_code *code, const ui
     struct wait nobody = {0};
     uint64_t done;
 
-    x86_core_enter(t, code);
+    if (fetches)
+        x86_core_enter(t, code);
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct x86_code_ref *ref = &code->refs[i];
         const uint64_t address = values[ref->value], end = address + ref->size_bytes - 1;
@@ -171,6 +172,6 @@ void x86_simple_warm(struct x86_thread *t, const struct x86_code *code, const ui
     t->place = last->place;
     t->instructions += code->nops;
     t->uops += code->uops;
-    if (last->branch)
+    if (fetches && last->branch)
         x86_core_last_branch(t, last, block, t->frontier);
 }

@@ -8,8 +8,9 @@
 
 #include "core.h"
 
-/** x86_simple_warm() - one execution of a block that takes no time: what it changes in predictors, TLBs and caches */
-void x86_simple_warm(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);
+/** x86_simple_warm() - one execution of a block that takes no time: what it changes in predictors, TLBs and caches
+ * @fetches: 0: nothing that is asked before instructions are there: branch predictors, instruction cache */
+void x86_simple_warm(struct x86_thread *t, const struct x86_code *code, const uint64_t *values, int fetches);
 
 /** x86_simple_block() - one execution of a block, between x86_core_begin() and the next; the frontier moves */
 void x86_simple_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);

@@ -131,12 +131,52 @@ strings 8 1
 threads 15 4
 LIST
 
+# far from windows: time is close as well; caches have had the same misses, one by one, where no prefetcher waits for hits
+plain=preset=zen4,l1d_prefetch=none,l2_prefetch=none,l1i_prefetch=none,translation=off
+caches() {
+    figures totals.instructions x86.cores.instructions x86.cores.micro_ops x86.cores.loads x86.cores.stores x86.memory.l1d.evictions \
+        x86.memory.l1d.write_backs x86.memory.l1d.read_misses x86.memory.l1d.write_misses
+}
+while read -r kernel n cores; do
+    options="--cores $cores"
+    run "$plain" ./kernels "$kernel" "$n"
+    whole=$(figures time.cycles)
+    branches=$(figures x86.cores.branches.conditional)
+    caches >expected
+    cp said expected.said
+    run "$plain,sample_period=40000,sample_near=5000" ./kernels "$kernel" "$n"
+    cmp -s said expected.said || fail "$kernel, far: the program said something else"
+    if [ "$cores" = 1 ]; then
+        caches | cmp -s - expected || { caches | diff - expected; fail "$kernel, far: caches had other misses"; }
+        [ "$(($(figures x86.cores.branches.conditional) * 2))" -lt "$branches" ] || fail "$kernel, far: predictors have seen most branches"
+    fi
+    detailed=$(figures x86.sampling.detailed_instructions)
+    estimated=$(figures x86.sampling.estimated_instructions)
+    [ "$((detailed + estimated))" = "$(figures x86.cores.instructions)" ] || fail "$kernel, far: some instructions are neither"
+    awk -v k="$kernel" -v a="$whole" -v b="$(figures time.cycles)" -v e="$(figures x86.sampling.error_percent)" 'BEGIN {
+        off = 100 * (b / a - 1)
+        printf "%-8s %10d cycles in detail, far from windows %10d: %+.2f %%, said to be within %.2f %%\n", k, a, b, off, e
+        exit !(e > 0 && e < 25 && (off < 0 ? -off : off) < e + 8)
+    }' || fail "$kernel, far: too far off"
+done <<'LIST'
+stream 60 1
+chase 40 1
+counts 12 1
+sort 4 1
+threads 15 4
+LIST
+
 # the same in each run; another seed has other windows
 options="--cores 4"
 run preset=zen4,sample_period=10000 ./kernels threads 4
 figures time.cycles x86.sampling.windows x86.sampling.measured_cycles >first
 run preset=zen4,sample_period=10000 ./kernels threads 4
 figures time.cycles x86.sampling.windows x86.sampling.measured_cycles | cmp -s - first || fail "two runs differ"
+run preset=zen4,sample_period=40000,sample_near=1000 ./kernels threads 4
+figures time.cycles x86.sampling.windows x86.sampling.far_instructions >near
+run preset=zen4,sample_period=40000,sample_near=1000 ./kernels threads 4
+figures time.cycles x86.sampling.windows x86.sampling.far_instructions | cmp -s - near || fail "two runs with sample_near differ"
+[ "$(figures x86.sampling.far_instructions)" -gt 0 ] || fail "nothing was far from windows"
 options="--cores 4 --seed 7"
 run preset=zen4,sample_period=10000 ./kernels threads 4
 figures time.cycles x86.sampling.windows x86.sampling.measured_cycles | cmp -s - first && fail "the seed is of no account"
@@ -158,4 +198,5 @@ refused() {
 refused sample_period=20000,threads=2 "sample_period: only for"
 refused sample_period=20000,core=simple "sample_period: only for"
 refused sample_period=2000 "less than a window"
+refused sample_near=2000 "before which windows"
 echo "sampled timing: close, and what does not depend on time is the same"

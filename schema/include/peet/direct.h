@@ -29,7 +29,7 @@ struct peet_block_event;
 struct peet_direct_run;
 struct peet_direct_watch;
 
-#define PEET_DIRECT_ABI 9
+#define PEET_DIRECT_ABI 10
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -58,7 +58,9 @@ struct peet_direct_look {
 
 /** What an execution of a block costs if all of its probes find their lines. */
 struct peet_direct_block {
-    uint64_t time;   /* that it takes, in the machine's unit */
+    uint64_t time; /* that it takes, in the machine's unit */
+    /* NULL, or where the machine keeps the time, at least 1, which may change while no hardware context is ahead */
+    const uint64_t *varies;
     uint32_t stamps; /* by which the stamp grows */
     uint16_t nlooks;
     uint16_t whole; /* all lines are looked up before anything is done; if one is not found, the table's other() is
@@ -165,6 +167,7 @@ struct peet_direct_run {
     uint64_t addresses[PEET_DIRECT_LOOKS];
     uint64_t reads, writes; /* table.range_looks, table.logged: begin() and ahead() set them to 0 */
     uint64_t until;         /* ahead(): a block that begins at this time or later does nothing but hit */
+    uint64_t stop; /* ahead(): no block begins at this time or later whatever the limit is; 0: there is no such time */
     /* ahead(), table.logged: the machine's memory, with room for PEET_DIRECT_LOOKS more at the end */
     struct peet_direct_use *log_begin, *log_end;
     struct peet_direct_use *log; /* the next use is written here; peet sets it to log_begin at each checkpoint */
@@ -213,7 +216,8 @@ struct peet_direct {
     /** often() - many executions of the block come to other() that a better description would avoid.  May be NULL.
      * Returns: 0: block() describes it better now; -1: there is no better description */
     int (*often)(void *self, const struct peet_block *block);
-    /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
+    /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks().  If it sets run->limit to 0, none are
+     * taken now: they come as events, and end() is not called */
     struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
     /** event() - one execution of a block that has no machine code, as peet_module.block(); run->time grows by all that
      * it takes, waiting included */
@@ -230,9 +234,9 @@ struct peet_direct {
     /** pause() - a run of ahead() has come to its limit.  It will go on with another `until` and `limit`, or end() is
      * called; until then the machine may add to run->now what the hardware context has to wait longer */
     void (*pause)(void *self, unsigned hw);
-    /** undo() - undoes all that the hardware context did since its checkpoint, which was nothing but hits.
-     * Returns: its clock at the checkpoint */
-    uint64_t (*undo)(void *self, unsigned hw);
+    /** undo() - undoes all that the hardware context did since its checkpoint, which was nothing but hits of blocks with so
+     * many instructions in all.  Returns: its clock at the checkpoint */
+    uint64_t (*undo)(void *self, unsigned hw, uint64_t instructions);
     /** report() - sends the memory reports that the machine holds back.  May be NULL if table.unreported is */
     void (*report)(void *self);
 };

@@ -139,7 +139,7 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
 
 /** The blocks that come next, up to five, or loops of equal ones, from arrays that change with every call for a
  * context. */
-static unsigned next_blocks(void *self, uint32_t i, struct peet_block_event **out_events)
+static unsigned next_blocks(void *self, uint32_t i, unsigned most, struct peet_block_event **out_events)
 {
     struct source *s = self;
     struct context *c = context_of(s, i);
@@ -147,7 +147,7 @@ static unsigned next_blocks(void *self, uint32_t i, struct peet_block_event **ou
 
     if (!c->used || (c->worker && (!c->running || !c->body)) || c->joining)
         return 0;
-    for (; n < 5 && c->at < c->body->n && c->body->ops[c->at].kind == SCRIPT_BLOCK; c->at++) {
+    for (; n < 5 && n < most && c->at < c->body->n && c->body->ops[c->at].kind == SCRIPT_BLOCK; c->at++) {
         unsigned cost = c->body->ops[c->at].value;
 
         if (s->script->batches > 1 && n && c->batch[n - 1].block == &blocks[cost])
