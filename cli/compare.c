@@ -52,10 +52,33 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/** Options that say how something is done which is not done at all. */
+static void check_together(const struct asked *asked, const struct argp_state *state)
+{
+    const struct {
+        int key, has_effect;
+        const char *text;
+    } needs[] = {
+        {KEY_WHAT, !asked->average || asked->what == EVENTS, "--what: --average is of events"},
+        {KEY_FUNCTIONS, !asked->average, "--average: events are not of functions"},
+        {KEY_FUNCTIONS, asked->what != EVENTS, "--functions: events are not of functions"},
+        {KEY_EFFORT, !asked->average, "--effort: --average looks for no insertions and deletions"},
+        {KEY_PIECE, !asked->average && asked->what != EVENTS, "--piece: events are kept in memory, however many"},
+        {KEY_BAND, asked->average || asked->what == EVENTS,
+            "--band: it is of the times of events only; --what events compares them"},
+    };
+
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (asked->given & 1u << (needs[i].key - KEY_WHAT) && !needs[i].has_effect)
+            argp_error(state, "%s", needs[i].text);
+}
+
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
 
+    if (key >= KEY_WHAT && key <= KEY_PIECE)
+        asked->given |= 1u << (key - KEY_WHAT);
     switch (key) {
     case KEY_EFFORT:
         asked->effort = peet_cli_count(state, "--effort", text, 0, UINT64_MAX);
@@ -98,10 +121,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "two traces are compared; --average takes more");
         if (asked->average && asked->nnames < 2)
             argp_error(state, "--average: name two traces or more");
-        if (asked->average && asked->functions)
-            argp_error(state, "--average: events are not of functions");
-        if (asked->what == EVENTS && asked->functions)
-            argp_error(state, "--functions: events are not of functions");
+        check_together(asked, state);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

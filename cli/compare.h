@@ -15,6 +15,7 @@ struct asked {
     enum what what;
     unsigned long long effort, list, band, piece;
     const char *functions;
+    unsigned given; /* bit n: the nth option of compare.c */
     int json, average, nnames;
 };
 

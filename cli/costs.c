@@ -48,6 +48,13 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "one program and one function at a time");
         *(asked->program ? &asked->function : &asked->program) = text;
         return 0;
+    case ARGP_KEY_END:
+        if (asked->list && (asked->mcpu || asked->program))
+            argp_error(state, "--list: only the names of all processors; leave out %s",
+                asked->mcpu ? "--mcpu" : asked->program);
+        if (!asked->mcpu)
+            asked->mcpu = "x86-64";
+        return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
@@ -300,7 +307,7 @@ static int list(const struct asked *asked, const struct peet_costs *costs)
 
 int peet_cli_costs(int argc, char **argv)
 {
-    struct asked asked = {.mcpu = "x86-64"};
+    struct asked asked = {0};
     struct peet_error error = {0};
     const struct peet_processor *processor = NULL;
     struct peet_program *program = NULL;

@@ -88,6 +88,10 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if (asked->nfolders != 2)
             argp_error(state, "give the folders of two runs");
+        if (asked->top && asked->json && !asked->plot)
+            argp_error(state, "--top: --json has all differences");
+        if (!asked->top)
+            asked->top = DEFAULT_TOP;
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -411,7 +415,7 @@ static int compare(const struct asked *asked)
 
 int peet_cli_diff(int argc, char **argv)
 {
-    struct asked asked = {.top = DEFAULT_TOP};
+    struct asked asked = {0};
     int status = TROUBLE;
     asked.groups = calloc((size_t)argc + 1, sizeof(*asked.groups));
     asked.measures = calloc((size_t)argc + 1, sizeof(*asked.measures));

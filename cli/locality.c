@@ -45,7 +45,7 @@ static const struct {
     unsigned of;
 } allowed[] = {
     {'o', ~(OF(PREDICT) | OF(REPORT))},
-    {'p', ~0u},
+    {'p', ~OF(PHASES)},
     {'n', OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)},
     {'c', OF(PREDICT)},
     {KEY_PLAIN, OF(PREDICT) | OF(TRACE) | OF(BENCH)},

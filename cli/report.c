@@ -69,6 +69,14 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* Returns: whether files were asked for, and no tables */
+static int only_files(const struct asked *asked)
+{
+    return !asked->json &&
+        (asked->plot || asked->csv || asked->callgrind || asked->collapsed || asked->trace || asked->dot ||
+            asked->pnml || asked->html);
+}
+
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
@@ -109,6 +117,14 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         asked->folders[asked->nfolders++] = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (asked->measure && !asked->collapsed)
+            argp_error(state, "--measure: it says what --collapsed counts");
+        if (asked->top && only_files(asked) && !asked->plot)
+            argp_error(state, "--top: it is of tables and --plot; nothing that is asked for has it");
+        if (!asked->top)
+            asked->top = DEFAULT_TOP;
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -173,14 +189,6 @@ static int read_runs(const struct asked *asked, struct runs *runs)
     runs->have_profiles = profiles == runs->n;
     runs->have_accounts = accounts == runs->n;
     return PEET_CLI_OK;
-}
-
-/* Returns: whether files were asked for, and no tables */
-static int only_files(const struct asked *asked)
-{
-    return !asked->json &&
-        (asked->plot || asked->csv || asked->callgrind || asked->collapsed || asked->trace || asked->dot ||
-            asked->pnml || asked->html);
 }
 
 /* Says what it has written, where, and what it has not: nobody has to look into the picture for that. */
@@ -322,7 +330,7 @@ static int show(const struct asked *asked, const struct runs *runs)
 
 int peet_cli_report(int argc, char **argv)
 {
-    struct asked asked = {.top = DEFAULT_TOP};
+    struct asked asked = {0};
     size_t room = (size_t)argc + 1;
     struct runs runs = {.stats = calloc(room, sizeof(*runs.stats)),
         .profiles = calloc(room, sizeof(*runs.profiles)),

@@ -225,8 +225,10 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         reading->out->quiet = 1;
         return 0;
     case KEY_JSON:
-        reading->out->json = !text;
-        reading->out->json_file = text;
+        if (text)
+            reading->out->json_file = text;
+        else
+            reading->out->json = 1;
         return 0;
     case ARGP_KEY_ARGS:
         reading->program = state->argv + state->next;
@@ -312,6 +314,68 @@ static int read_expected(const char *text, uint64_t *out_instructions, struct pe
     return 0;
 }
 
+static int is_given(const struct reading *reading, int key)
+{
+    for (size_t i = 0; i < reading->ngiven; i++)
+        if (reading->given[i].setting->key == key)
+            return 1;
+    return 0;
+}
+
+static int explores_all(const struct peet_config *config)
+{
+    return config->explore == PEET_EXPLORE_ALL;
+}
+
+static int explores(const struct peet_config *config)
+{
+    return config->explore || config->replay_token;
+}
+
+static int has_model(const struct peet_config *config)
+{
+    return config->consistency.module != NULL;
+}
+
+static int has_slices(const struct peet_config *config)
+{
+    return config->policy == PEET_POLICY_RR || config->picker.spec;
+}
+
+/* Options that have no effect unless another one is there, which may stand in a file.  Who names that other one, whatever its
+ * value, knows of it: scripts give the same options to each policy. */
+static int check_alone(const struct reading *reading, const struct peet_config *config, struct peet_error *error)
+{
+    static const struct {
+        int key, beside;
+        int (*has_effect)(const struct peet_config *config);
+        const char *text;
+    } options_beside[] = {
+        {KEY_EXPLORE_LIMIT, 0, explores_all, "--explore-limit: it is of --explore all only"},
+        {KEY_EXPLORE_STEPS, 0, explores, "--explore-steps: it is of --explore and --replay-token only"},
+        {KEY_CONSISTENCY_SYNC, 0, has_model, "--consistency-sync: of which model? --consistency names it"},
+        {KEY_QUANTUM, 'p', has_slices, "--quantum: the policy fcfs has no time slices; --policy rr has"},
+    };
+    for (size_t i = 0; i < sizeof(options_beside) / sizeof(options_beside[0]); i++)
+        if (is_given(reading, options_beside[i].key) && !options_beside[i].has_effect(config) &&
+            !(options_beside[i].beside && is_given(reading, options_beside[i].beside)))
+            return peet_error_set(error, PEET_EINVALID, "%s", options_beside[i].text);
+    return 0;
+}
+
+/* An exploration or one of its executions: the command line's word for one is a word against the file's for the other. */
+static void overrule(const struct reading *reading, struct peet_config *config)
+{
+    const int explore = is_given(reading, KEY_EXPLORE), repeat = is_given(reading, KEY_REPLAY_TOKEN);
+    if (repeat && !explore)
+        config->explore = config->explore_until_failure = 0;
+    if (explore && !repeat) {
+        free(config->replay_token);
+        config->replay_token = NULL;
+        config->explain = 0;
+    }
+}
+
 static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)
 {
     int err = 0;
@@ -325,8 +389,12 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
     }
     for (size_t i = 0; i < reading->nfiles && !err; i++)
         err = peet_config_read(config, reading->files[i], error);
+    if (!err)
+        overrule(reading, config);
     for (size_t i = 0; i < reading->ngiven && !err; i++)
         err = reading->given[i].setting->set(config, reading->given[i].setting->where, reading->given[i].text, error);
+    if (!err)
+        err = check_alone(reading, config, error);
     if (!err && reading->nprogram > 0)
         err = peet_config_set_program(config, reading->program[0], (size_t)reading->nprogram - 1, reading->program + 1,
             error);

@@ -57,6 +57,8 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_PARALLEL:
     case KEY_SLURM:
+        if (asked->way != PEET_CLI_SWEEP_LOCAL)
+            argp_error(state, "--parallel or --slurm, once: one of them starts the runs");
         asked->way = key == KEY_SLURM ? PEET_CLI_SWEEP_SLURM : PEET_CLI_SWEEP_PARALLEL;
         asked->words = text;
         return 0;
@@ -83,6 +85,10 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         if (*asked->program && strcmp(*asked->program, "--") == 0)
             asked->program++;
         state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        if (asked->jobs && asked->way == PEET_CLI_SWEEP_SLURM)
+            argp_error(state, "--jobs: Slurm decides how many runs there are side by side");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -197,9 +203,10 @@ int peet_cli_sweep(int argc, char **argv)
 {
     struct asked asked = {.output = "peet.sweep"};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    asked.jobs = processors > 0 ? (unsigned)processors : 1;
     if (argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &asked) != 0)
         return PEET_CLI_USAGE;
+    if (!asked.jobs)
+        asked.jobs = processors > 0 ? (unsigned)processors : 1;
     if (asked.one)
         return peet_cli_sweep_one(asked.output, asked.one);
     if (!asked.plan) {

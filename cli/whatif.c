@@ -101,6 +101,12 @@ static error_t read_option(int key, char *value, struct argp_state *state)
     case KEY_JSON:
         asked->json = 1;
         break;
+    case ARGP_KEY_END:
+        if (asked->wanted.top && asked->wanted.ntries && !asked->wanted.wide)
+            argp_error(state, "--top: what --try says is tried in place of the structures that cost most");
+        if (!asked->wanted.top)
+            asked->wanted.top = DEFAULT_TOP;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -405,7 +411,7 @@ static int whatif(struct asked *asked, struct peet_error *error)
 
 int peet_cli_whatif(int argc, char **argv)
 {
-    struct asked asked = {.wanted.top = DEFAULT_TOP};
+    struct asked asked = {0};
     struct peet_error error = {0};
     int status;
     asked.wanted.tries = calloc((size_t)argc + 1, sizeof(*asked.wanted.tries));

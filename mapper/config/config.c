@@ -648,6 +648,27 @@ static int add_decider(struct peet_config *config, const struct peet_config_deci
     return err;
 }
 
+/** What an exploration, many executions, has not, and what nothing else has. */
+static int check_exploration(const struct peet_config *config, struct peet_error *error)
+{
+    if (config->explore && config->replay_token)
+        return peet_error_set(error, PEET_EINVALID,
+            "--explore makes executions, --replay-token repeats one: one of them at a time");
+    if (config->explore && config->nfollowers)
+        return peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
+    if (config->explore && config->nobservers)
+        return peet_error_set(error, PEET_EINVALID,
+            "observers and an exploration exclude each other: %s has no results of many runs; --replay-token "
+            "repeats one of them for it",
+            config->observers[0].module);
+    if (config->explore_until_failure && !config->explore)
+        return peet_error_set(error, PEET_EINVALID, "--until failure: it is of --explore only");
+    if (config->explain && !config->replay_token)
+        return peet_error_set(error, PEET_EINVALID,
+            "--explain: of which execution? --replay-token names it (--explore prints tokens)");
+    return 0;
+}
+
 int peet_config_resolve(struct peet_config *config, const char *modules_dir, struct peet_error *error)
 {
     int err;
@@ -655,6 +676,8 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
     if (!config->machine.module)
         return peet_error_set(error, PEET_EINVALID, "no machine is given");
     err = resolve(&config->machine, modules_dir, PEET_MACHINE, 0, error);
+    if (!err)
+        err = check_exploration(config, error);
     if (!err)
         err = add_decider(config, &config->picker, error);
     if (!err)
@@ -666,11 +689,6 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
             error);
     for (size_t i = 0; !err && i < config->nfollowers; i++)
         err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, 0, error);
-    if (!err && config->nfollowers && config->explore)
-        err = peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
-    if (!err && config->explain && !config->replay_token)
-        err = peet_error_set(error, PEET_EINVALID,
-            "--explain: of which execution? --replay-token names it (--explore prints tokens)");
     if (!err && (config->free_waits.n || config->scale.n) &&
         (config->explore || config->replay_token || config->consistency.module))
         err =

@@ -37,6 +37,32 @@ refuses 2 "^peet whatif: --try: 'perfect=' is not a change" "$peet" whatif --try
 refuses 2 "^peet whatif: unrecognized option '--wider'" "$peet" whatif --wider -- ./sum
 absent peet.out
 
+# Options that would have no effect, or contradict each other.
+run 2 '^peet: --until failure: it is of --explore only' --until failure -- ./sum
+run 2 '^peet: --explore-limit: it is of --explore all only' --explore 5 --explore-limit 3 -- ./sum
+run 2 '^peet: --explore-steps: it is of --explore and' --explore-steps 3 -- ./sum
+run 2 '^peet: --explore makes executions, --replay-token repeats one' --explore all --replay-token c.1 -- ./sum
+run 2 '^peet: observers and an exploration exclude each other: counts' --explore all --observe counts -- ./sum
+run 2 '^peet: --consistency-sync: of which model' --consistency-sync sync -- ./sum
+run 2 '^peet: --quantum: the policy fcfs has no time slices' --quantum 500 -- ./sum
+refuses 2 '^peet whatif: --top: what --try says' "$peet" whatif --top 1 --try cores=2 -- ./sum
+refuses 2 '^peet report: --measure: it says what --collapsed' "$peet" report --measure reads
+refuses 2 '^peet report: --top: ' "$peet" report --top 2 --csv x.csv
+refuses 2 '^peet diff: --top: --json has all' "$peet" diff --top 2 --json a b
+refuses 2 '^peet costs: --list: only the names of all processors; leave out ./sum' "$peet" costs --list ./sum
+refuses 2 '^peet sweep: --parallel or --slurm, once' "$peet" sweep --parallel --slurm plan
+refuses 2 '^peet sweep: --jobs: Slurm decides' "$peet" sweep --slurm --jobs 2 plan
+refuses 2 '^peet compare: --what: --average is of events' "$peet" compare --average --what calls a b
+refuses 2 '^peet compare: --effort: --average' "$peet" compare --average --effort 5 a b
+refuses 2 '^peet compare: --piece: events are kept' "$peet" compare --average --piece 2000 a b
+refuses 2 '^peet compare: --band: it is of the times' "$peet" compare --band 5 a b
+refuses 2 '^peet locality: "peet locality phases" has no such option' "$peet" locality phases a --part run -o x.c
+# A word of the command line stands against a file's.
+printf 'explore = "all";\nuntil = "failure";\n' >explore.cfg
+run 2 'c.1' -c explore.cfg --replay-token c.1 -- ./sum
+printf 'explore = "all";\nreplay_token = "c.1";\n' >both.cfg
+run 2 '^peet: --explore makes executions' -c both.cfg -- ./sum
+
 # Granularity that the program was not compiled for.
 run 2 'compiled for granularity iteration.*-fpeet-granularity=block' --granularity block -- ./sum
 run 2 'compiled for granularity iteration.*-fpeet-granularity=ref' --granularity ref -- ./sum

@@ -39,6 +39,8 @@ must "$peetcc" -O1 -o speaks speaks.c
 must "$peet" run -q --json=kept.json -d json -- ./speaks 2>err
 [ "$(cat err)" = "{ not JSON" ] || fail "--json=FILE: standard error: $(cat err)"
 equal "--json=FILE" "$(value kept.json totals.instructions)" "$(value json/stats.json totals.instructions)"
+must "$peet" run --json --json=kept.json -d json -- ./sum >/dev/null 2>shown.json
+equal "--json --json=FILE" "$(value shown.json totals.instructions)" "$(value kept.json totals.instructions)"
 status=0
 "$peet" run -q --json=/nowhere/x -d json -- ./sum >/dev/null 2>err || status=$?
 [ $status -eq 2 ] && grep -q "^peet: --json: cannot write /nowhere/x" err || fail "--json into no folder: status $status, $(cat err)"
