@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures by gnuplot; see picture.h. */
 #include "picture.h"
+#include "program.h"
 #include "text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +18,13 @@ int peet_cli_picture_check(const char *path, struct peet_error *error)
         return peet_error_set(error, PEET_EINVALID, "--plot: '%s' must end with .svg, .png or .pdf", path);
     if (strchr(path, '\n'))
         return peet_error_set(error, PEET_EINVALID, "--plot: the file's name has a line break");
-    return 0;
+    struct peet_error ignored = {0};
+    char *gnuplot = NULL;
+    int err = peet_cli_program_find("gnuplot", &gnuplot, &ignored)
+        ? peet_error_set(error, PEET_EIO, "--plot: gnuplot is not on PATH (Debian: gnuplot-nox)")
+        : 0;
+    free(gnuplot);
+    return err;
 }
 
 /** gnuplot does not say that it could not write: is the picture there to its end? */

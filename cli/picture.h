@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <peet/error.h>
 
-/** peet_cli_picture_check() - can a picture have this name?  Before long work.  Returns: 0 or PEET_EINVALID */
+/** peet_cli_picture_check() - can a picture have this name, and is there gnuplot?  Before long work.  Returns: 0 or a peet_err */
 int peet_cli_picture_check(const char *path, struct peet_error *error);
 
 /**

@@ -4,7 +4,6 @@
 
 #include "arguments.h"
 #include "common.h"
-#include "picture.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -176,11 +175,13 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
 static int sweep(const struct asked *asked)
 {
     struct peet_error error = {0};
-    if (asked->plot && peet_cli_picture_check(asked->plot, &error))
-        return peet_cli_fail(&error);
     json_t *plan = peet_cli_sweep_plan(asked->plan, asked->program, &error);
     if (!plan)
         return peet_cli_fail(&error);
+    if (asked->plot && peet_cli_sweep_plot_check(plan, asked->plot, &error)) {
+        json_decref(plan);
+        return peet_cli_fail(&error);
+    }
     if (asked->share)
         json_object_set_new(plan, "share", json_true());
     int status = make(asked->output, &error) ? peet_cli_fail(&error) : PEET_CLI_OK, lock = -1;

@@ -56,8 +56,11 @@ enum peet_cli_sweep_way { PEET_CLI_SWEEP_LOCAL, PEET_CLI_SWEEP_PARALLEL, PEET_CL
 int peet_cli_sweep_runs(const char *folder, const json_t *plan, const size_t *numbers, size_t n,
     enum peet_cli_sweep_way way, unsigned jobs, const char *words, struct peet_error *error);
 
+/** peet_cli_sweep_plot_check() - can the plan's cycles be drawn into this file?  Returns: 0, or a peet_err */
+int peet_cli_sweep_plot_check(const json_t *plan, const char *path, struct peet_error *error);
+
 /** peet_cli_sweep_table() - write table.csv and table.json of a sweep's folder, and print a table.
- *  @plot: draw the cycles into this file, by gnuplot; or NULL */
+ *  @plot: draw the cycles into this file, by gnuplot, which peet_cli_sweep_plot_check() allows; or NULL */
 int peet_cli_sweep_table(const char *folder, const json_t *plan, const char *plot, int json, struct peet_error *error);
 
 #endif

@@ -158,6 +158,14 @@ static const char *first_number(const json_t *plan, const json_t *rows)
     return NULL;
 }
 
+int peet_cli_sweep_plot_check(const json_t *plan, const char *path, struct peet_error *error)
+{
+    int err = peet_cli_picture_check(path, error);
+    if (!err && !first_number(plan, json_object_get(plan, "runs")))
+        err = peet_error_set(error, PEET_EINVALID, "--plot: no setting of this sweep is a number in each run");
+    return err;
+}
+
 struct curves {
     const char *x;
     json_t *points; /* by the other settings, in words: rows of the table */
@@ -235,9 +243,7 @@ static int draw(const char *path, const json_t *plan, const json_t *rows, struct
 {
     struct curves curves = {first_number(plan, rows), json_object()};
     int err;
-    if (!curves.x)
-        err = peet_error_set(error, PEET_EINVALID, "--plot: no setting of this sweep is a number in each run");
-    else if (!curves.points || find_curves(&curves, plan, rows))
+    if (!curves.points || find_curves(&curves, plan, rows))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     else if (json_object_size(curves.points) == 0)
         err = peet_error_set(error, PEET_EINVALID, "--plot: there is nothing to draw: no run has ended");

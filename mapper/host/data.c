@@ -199,6 +199,12 @@ struct peet_datamap *peet_host_data(void)
     return live.data;
 }
 
+int peet_host_data_refuse_perfect(const struct peet_config *config, struct peet_error *error)
+{
+    return peet_error_set(error, PEET_EUNSUPPORTED,
+        "--perfect: the machine %s has no such thing as perfect memory; bus, numa and x86 do", config->machine.module);
+}
+
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
 {
     int err = live.rules ? peet_rules_unused(live.rules, error) : 0;
@@ -206,8 +212,6 @@ int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
     if (!err && live.remap && peet_remap_error(live.remap))
         err = peet_error_set(error, PEET_EINVALID, "%s", peet_remap_error(live.remap));
     if (!err && live.config && live.config->perfect.n && !peet_map_asked_data(map))
-        err = peet_error_set(error, PEET_EUNSUPPORTED,
-            "--perfect: the machine %s has no such thing as perfect memory; bus, numa and x86 do",
-            live.config->machine.module);
+        err = peet_host_data_refuse_perfect(live.config, error);
     return err;
 }

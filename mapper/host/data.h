@@ -33,6 +33,9 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
 /** peet_host_data() - the table, or NULL: there is none */
 struct peet_datamap *peet_host_data(void);
 
+/** peet_host_data_refuse_perfect() - its machine knows no perfect memory.  Returns: PEET_EUNSUPPORTED */
+int peet_host_data_refuse_perfect(const struct peet_config *config, struct peet_error *error);
+
 /** peet_host_data_check() - after the run: a name that no structure has had, or a machine that knows no perfect memory
  *  Returns: 0, or a peet_err with the reason */
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error);

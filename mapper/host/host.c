@@ -205,6 +205,9 @@ static int load_modules(struct peet_map_config *config, uint32_t *out_needs, str
     if (!err && c->roi_only && host.modules[0].module->main)
         err = peet_error_set(error, PEET_EINVALID,
             "roi only: the machine %s has a main loop of its own and sees everything", host.modules[0].module->name);
+    if (!err && c->perfect.n && !(host.modules[0].module->needs & PEET_NEEDS_ADDRESSES) &&
+        !host.modules[0].module->main)
+        err = peet_host_data_refuse_perfect(c, error); /* others that know none are found out by the run */
     config->memory_reports = (*out_needs & PEET_NEEDS_MEMORY) != 0;
     config->memory_fills = config->memory_reports && fills;
     config->memory_no_losses = config->memory_reports && no_losses;

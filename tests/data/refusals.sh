@@ -15,6 +15,10 @@ refused() { # refused TEXT OPTION...: the run fails with status 2 and a message 
 refused "did you mean 'grid'?" --machine bus --perfect gird
 refused "did you mean 'grid'?" --remap pad=gridd:64
 refused "no such thing as perfect memory" --perfect grid
+sed 's/return 0/system("touch ran"); return 0/; s/^/#include <stdlib.h>\n/' grid.c >ran.c
+must "$peetcc" -O2 -g -o ran.grid ran.c
+"$peet" run -q -d out --perfect grid -- ./ran.grid >log 2>&1 && fail "perfect memory of ideal"
+[ ! -e ran ] || fail "refused after the run"
 refused "pad=NAME:64" --remap pad=grid
 refused "not of the form pad=NAME:BYTES" --remap padd=grid:64
 refused "not a power of two" --remap align=grid:48

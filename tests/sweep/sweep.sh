@@ -100,6 +100,13 @@ for g in tree.parse("curves.svg").getroot().iter():
 assert len(curves) == 2 and all(len(x) == 3 and x == sorted(x) for x in curves), curves
 PY
 "$peet" sweep -d never --plot plot.bmp curves.cfg -- ./subject >out.txt 2>message && fail "a picture of unknown type"
+PATH=/nowhere "$peet" sweep -d never --plot plot.svg curves.cfg -- ./subject >out.txt 2>message && fail "a picture without gnuplot"
+grep -q 'gnuplot is not on PATH' message || fail "no gnuplot: $(cat message)"
+echo 'grid = { machine = ("ideal", "bus"); arguments = "8 x"; };' >words.cfg
+"$peet" sweep -d never --plot plot.svg words.cfg -- ./subject >out.txt 2>message && fail "a picture with nothing to draw against"
+grep -q 'is a number in each run' message || fail "no numbers: $(cat message)"
+PATH=/nowhere "$peet" whatif -d never --plot plot.svg -- ./subject 8 >out.txt 2>message && fail "whatif: a picture without gnuplot"
+grep -q 'gnuplot is not on PATH' message || fail "whatif, no gnuplot: $(cat message)"
 [ ! -e never ] || fail "runs for a picture that cannot be"
 echo 'list = ( { cores = 1; arguments = "13"; }, { cores = 2; arguments = "13"; } );' >none.cfg
 "$peet" sweep -d none --plot none.svg none.cfg -- ./subject >out.txt 2>message && fail "a picture of nothing"
