@@ -2,9 +2,9 @@
 /* Results in the formats of other tools; see export.h. */
 #include "export.h"
 
+#include "base/files.h"
 #include "debuginfo/data.h"
 #include "figures.h"
-#include "in_place.h"
 #include "report_table.h"
 #include "timeline.h"
 
@@ -13,39 +13,6 @@
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ------------------------------------------------------------------------------------------ whole files */
-
-static int temporary(const char *path, char out[PATH_MAX])
-{
-    return snprintf(out, PATH_MAX, peet_in_place(path) ? "%s" : "%s.part", path) < PATH_MAX ? 0 : -1;
-}
-
-FILE *peet_cli_whole_open(const char *path, struct peet_error *error)
-{
-    char name[PATH_MAX];
-    FILE *out = NULL;
-    if (temporary(path, name) == 0)
-        out = fopen(name, "we");
-    if (!out)
-        peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    return out;
-}
-
-int peet_cli_whole_close(FILE *out, const char *path, int ok, struct peet_error *error)
-{
-    char name[PATH_MAX];
-    int wrong = ferror(out);
-    wrong |= fclose(out) != 0;
-    int why = errno, placed = temporary(path, name);
-    if (placed == 0 && !wrong && ok && (strcmp(name, path) == 0 || rename(name, path) == 0))
-        return 0;
-    if (!wrong)
-        why = errno;
-    if (placed == 0 && strcmp(name, path) != 0)
-        unlink(name);
-    return ok ? peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(why ? why : EIO)) : PEET_EIO;
-}
 
 enum { NAME = 4096 };
 
@@ -214,16 +181,17 @@ int peet_cli_export_callgrind(const json_t *stats, const char *path, struct peet
     struct chains own = {0}, called = {0};
     size_t n = 0;
     int err = profile ? 0 : PEET_ENOTFOUND;
-    FILE *out = NULL;
+    struct peet_file file;
     if (!err) {
         functions = index_by(json_object_get(profile, "functions"), "id", &n);
         if (!e || !functions || chain(json_object_get(profile, "lines"), "function_id", n, &own) ||
             chain(json_object_get(profile, "calls"), "caller_id", n, &called))
             err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     }
-    if (!err && !(out = peet_cli_whole_open(path, error)))
-        err = PEET_EIO;
+    if (!err)
+        err = peet_file_create(path, &file, error);
     if (!err) {
+        FILE *out = file.stream;
         char name[120];
         list_events(profile, e);
         peet_cli_run_name(stats, name, sizeof(name));
@@ -235,7 +203,7 @@ int peet_cli_export_callgrind(const json_t *stats, const char *path, struct peet
         fputs("\nsummary:", out);
         put_costs(out, e, json_object_get(profile, "totals"), 0);
         put_profile(out, profile, e, functions, n, &own, &called);
-        err = peet_cli_whole_close(out, path, 1, error);
+        err = peet_file_commit(&file, error);
     }
     free(functions);
     free(own.first);
@@ -261,12 +229,13 @@ int peet_cli_export_collapsed(const json_t *stats, const char *measure, const ch
     if (!json_object_get(json_object_get(profile, "totals"), measure))
         return peet_error_set(error, PEET_EINVALID,
             "--measure: the profile has no '%s'; .profile.totals of stats.json has those that there are", measure);
-    FILE *out = peet_cli_whole_open(path, error);
+    struct peet_file file;
+    FILE *out = peet_file_create(path, &file, error) ? NULL : file.stream;
     long *way = malloc((n + 1) * sizeof(*way));
     if (!out || !way) {
         free(way);
         if (out)
-            peet_cli_whole_close(out, path, 0, error);
+            peet_file_discard(&file);
         return out ? peet_error_set(error, PEET_ENOMEM, "out of memory") : PEET_EIO;
     }
     json_array_foreach((json_t *)paths, i, one)
@@ -292,7 +261,7 @@ int peet_cli_export_collapsed(const json_t *stats, const char *measure, const ch
         fprintf(out, " %.0f\n", value);
     }
     free(way);
-    return peet_cli_whole_close(out, path, 1, error);
+    return peet_file_commit(&file, error);
 }
 
 /* ----------------------------------------------------------------------------------------- trace events */
@@ -368,19 +337,21 @@ static void put_windows(struct trace *t, const json_t *node)
 
 int peet_cli_export_trace(const json_t *stats, const char *folder, const char *path, struct peet_error *error)
 {
-    char file[PATH_MAX], name[120];
+    char slices[PATH_MAX], name[120];
     struct peet_cli_timeline timeline;
+    struct peet_file file;
     const json_t *machine = peet_cli_machine_node(stats);
     double hz = number(json_object_get(stats, "config"), "frequency_hz");
-    snprintf(file, sizeof(file), "%s/%s", folder, PEET_TIMELINE_FILE);
-    int err = peet_cli_timeline_read(file, &timeline, error);
+    snprintf(slices, sizeof(slices), "%s/%s", folder, PEET_TIMELINE_FILE);
+    int err = peet_cli_timeline_read(slices, &timeline, error);
     if (err)
         return err;
-    struct trace t = {.out = peet_cli_whole_open(path, error), .per_cycle_us = 1e6 / (hz > 0 ? hz : 1e9)};
-    if (!t.out) {
+    err = peet_file_create(path, &file, error);
+    if (err) {
         peet_cli_timeline_fini(&timeline);
-        return PEET_EIO;
+        return err;
     }
+    struct trace t = {.out = file.stream, .per_cycle_us = 1e6 / (hz > 0 ? hz : 1e9)};
     json_t *objects = peet_cli_object_names(stats);
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", t.out);
     peet_cli_run_name(stats, name, sizeof(name));
@@ -400,5 +371,5 @@ int peet_cli_export_trace(const json_t *stats, const char *folder, const char *p
     peet_cli_timeline_fini(&timeline);
     if (t.bad && !ferror(t.out)) /* what could not be written is said below */
         peet_error_set(error, PEET_ENOMEM, "out of memory");
-    return peet_cli_whole_close(t.out, path, !t.bad || ferror(t.out), error);
+    return peet_file_end(&file, !t.bad || ferror(t.out), error);
 }

@@ -27,11 +27,6 @@ int peet_cli_export_trace(const json_t *stats, const char *folder, const char *p
 int peet_cli_export_dot(const json_t *stats, const char *path, struct peet_error *error);
 int peet_cli_export_pnml(const json_t *stats, const char *path, struct peet_error *error);
 
-/** peet_cli_whole_open(), _close() - a file that is there whole or not at all.  @ok 0: give it up.  Return: a stream or
- * NULL; 0 or PEET_EIO */
-FILE *peet_cli_whole_open(const char *path, struct peet_error *error);
-int peet_cli_whole_close(FILE *out, const char *path, int ok, struct peet_error *error);
-
 /** peet_cli_object_names() - names of what was waited for, by address, as the statistics have them.  Returns: an
  * object, the caller's */
 json_t *peet_cli_object_names(const json_t *stats);

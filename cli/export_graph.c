@@ -5,6 +5,7 @@
  * each node that nothing precedes.  So a transition can fire when all that precedes it has fired, each fires once, and
  * the run's own order is one of the orders in which the net can.
  */
+#include "base/files.h"
 #include "export.h"
 
 #include "report_table.h"
@@ -48,7 +49,8 @@ int peet_cli_export_dot(const json_t *stats, const char *path, struct peet_error
         json_decref(critical);
         return PEET_ENOTFOUND;
     }
-    FILE *out = peet_cli_whole_open(path, error);
+    struct peet_file file;
+    FILE *out = peet_file_create(path, &file, error) ? NULL : file.stream;
     if (!out) {
         json_decref(critical);
         return PEET_EIO;
@@ -83,7 +85,7 @@ int peet_cli_export_dot(const json_t *stats, const char *path, struct peet_error
         number(one, "from"), number(one, "to"), number(one, "bytes"));
     fputs("}\n", out);
     json_decref(critical);
-    return peet_cli_whole_close(out, path, 1, error);
+    return peet_file_commit(&file, error);
 }
 
 static void put_arc(FILE *out, size_t number_of_arc, const char *from, double source, const char *to, double target)
@@ -97,7 +99,8 @@ int peet_cli_export_pnml(const json_t *stats, const char *path, struct peet_erro
     const json_t *graph = graph_of(stats, error), *one;
     size_t i, arcs = 0, nodes = json_array_size(json_object_get(graph, "node_list"));
     char *preceded = calloc(nodes + 1, 1);
-    FILE *out = graph && preceded ? peet_cli_whole_open(path, error) : NULL;
+    struct peet_file file;
+    FILE *out = graph && preceded && !peet_file_create(path, &file, error) ? file.stream : NULL;
     if (!out) {
         free(preceded);
         return !graph ? PEET_ENOTFOUND : preceded ? PEET_EIO : peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -133,5 +136,5 @@ int peet_cli_export_pnml(const json_t *stats, const char *path, struct peet_erro
         }
     fputs("  </page>\n </net>\n</pnml>\n", out);
     free(preceded);
-    return peet_cli_whole_close(out, path, 1, error);
+    return peet_file_commit(&file, error);
 }

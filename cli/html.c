@@ -2,6 +2,7 @@
 /* The page of runs; see html.h. */
 #include "html.h"
 
+#include "base/files.h"
 #include "export.h"
 #include "figures.h"
 #include "names.h"
@@ -237,7 +238,8 @@ int peet_cli_html(json_t *const *stats, json_t *const *figures, const char *cons
     data = json_deep_copy(shared); /* the results keep their names */
     json_decref(shared);
     peet_cli_name_all(data);
-    FILE *out = peet_cli_whole_open(path, error);
+    struct peet_file file;
+    FILE *out = peet_file_create(path, &file, error) ? NULL : file.stream;
     if (!out) {
         json_decref(data);
         return PEET_EIO;
@@ -260,5 +262,5 @@ int peet_cli_html(json_t *const *stats, json_t *const *figures, const char *cons
     json_decref(data);
     if (bad && !ferror(out)) /* else the file has failed, which closing it says */
         peet_error_set(error, PEET_ENOMEM, "out of memory for the page");
-    return peet_cli_whole_close(out, path, !bad || ferror(out), error);
+    return peet_file_end(&file, !bad || ferror(out), error);
 }

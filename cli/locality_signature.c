@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures of locality: files that hold numbers alone, no code and no addresses; see locality.h and docs/LOCALITY.md.
  */
-#include "in_place.h"
+#include "base/files.h"
 #include "locality.h"
 
 #include <errno.h>
@@ -318,33 +318,18 @@ json_t *peet_cli_signature_json(const struct peet_cli_signature *s)
 int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *what), const void *what,
     struct peet_error *error)
 {
-    char temporary[PATH_MAX];
+    struct peet_file file;
     if (strcmp(path, "-") == 0) /* peet_cli_finish_stdout() says why it could not be written */
         return write(stdout, what) && !ferror(stdout)
             ? peet_error_set(error, PEET_EIO, "cannot write to standard output")
             : 0;
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
-        return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", path);
-    if (peet_in_place(path)) {
-        FILE *there = fopen(path, "we");
-        int wrong = !there || write(there, what) != 0 || ferror(there);
-        wrong |= there && fclose(there) != 0;
-        return wrong ? peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno ? errno : EIO)) : 0;
-    }
-    int fd = mkstemp(temporary);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!out)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    mode_t mask = umask(0);
-    umask(mask);
-    int failed = write(out, what) != 0 || ferror(out) || fchmod(fd, 0666 & ~mask) != 0;
-    failed |= fclose(out) != 0;
-    if (failed || rename(temporary, path) != 0) {
-        peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno ? errno : EIO));
-        unlink(temporary);
-        return PEET_EIO;
-    }
-    return 0;
+    int err = peet_file_create(path, &file, error);
+    if (!err && (write(file.stream, what) != 0 || ferror(file.stream)))
+        err = peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno ? errno : EIO));
+    if (!err)
+        return peet_file_commit(&file, error);
+    peet_file_discard(&file);
+    return err;
 }
 
 static int dump(FILE *out, const void *json)

@@ -4,6 +4,7 @@
  * options with argp.
  */
 #include "common.h"
+#include "whole.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
 {
     occupy_standard_descriptors();
     peet_cli_file_limit_is_error();
+    peet_whole_guard();
     argp_err_exit_status = PEET_CLI_USAGE;
     if (argc < 2) {
         print_help(stderr);

@@ -2,6 +2,7 @@
 /* Where the cycles went: accounts of runs, their tables and their data as text; see report_stacks.h. */
 #include "report_stacks.h"
 
+#include "base/files.h"
 #include "export.h"
 #include "names.h"
 #include "number.h"
@@ -388,9 +389,11 @@ static void put_references(FILE *out, const json_t *references, const char *run_
 int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, json_t *const *figures,
     const char *const *names, size_t n, const char *path, struct peet_error *error)
 {
-    FILE *out = peet_cli_whole_open(path, error);
-    if (!out)
-        return PEET_EIO;
+    struct peet_file file;
+    int err = peet_file_create(path, &file, error);
+    if (err)
+        return err;
+    FILE *out = file.stream;
     fputs("run,program,kind,name,category,value\n", out);
     for (size_t k = 0; k < n; k++) {
         if (accounts)
@@ -398,5 +401,5 @@ int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, 
         put_figures(out, figures[k], names[k], k);
         put_references(out, json_object_get(stats[k], "references"), names[k], k);
     }
-    return peet_cli_whole_close(out, path, 1, error);
+    return peet_file_commit(&file, error);
 }

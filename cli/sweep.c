@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "arguments.h"
+#include "base/stats.h"
 #include "common.h"
 
 #include <argp.h>
@@ -108,12 +109,9 @@ static const struct argp parser = {
 
 static int write_plan(const char *folder, const json_t *plan, struct peet_error *error)
 {
-    char path[PATH_MAX], part[PATH_MAX];
+    char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/plan.json", folder);
-    snprintf(part, sizeof(part), "%s/.plan.json", folder);
-    if (json_dump_file(plan, part, JSON_INDENT(1) | JSON_PRESERVE_ORDER) != 0 || rename(part, path) != 0)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    return 0;
+    return peet_stats_write(plan, path, error);
 }
 
 static int make(const char *folder, struct peet_error *error)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sweep has found: a table, CSV, JSON, a picture; see sweep.h. */
+#include "base/files.h"
+#include "base/stats.h"
 #include "common.h"
-#include "export.h"
 #include "figures.h"
 #include "module_tables.h"
 #include "picture.h"
@@ -76,7 +77,8 @@ static int write_csv(const char *folder, const json_t *plan, const json_t *rows,
     const char *key;
     size_t i, k;
     snprintf(path, sizeof(path), "%s/table.csv", folder);
-    FILE *out = peet_cli_whole_open(path, error);
+    struct peet_file file;
+    FILE *out = peet_file_create(path, &file, error) ? NULL : file.stream;
     if (!out) {
         json_decref(columns);
         return PEET_EIO;
@@ -103,7 +105,7 @@ static int write_csv(const char *folder, const json_t *plan, const json_t *rows,
         fputc('\n', out);
     }
     json_decref(columns);
-    return peet_cli_whole_close(out, path, 1, error);
+    return peet_file_commit(&file, error);
 }
 
 static void print_rows(const json_t *plan, const json_t *rows)
@@ -258,12 +260,7 @@ int peet_cli_sweep_table(const char *folder, const json_t *plan, const char *plo
     char path[PATH_MAX];
     json_t *rows = collect(folder, plan);
     snprintf(path, sizeof(path), "%s/table.json", folder);
-    FILE *out = peet_cli_whole_open(path, error);
-    int err = out ? 0 : PEET_EIO;
-    if (!err) {
-        int bad = json_dumpf(rows, out, JSON_INDENT(1) | JSON_PRESERVE_ORDER) != 0;
-        err = peet_cli_whole_close(out, path, !bad, error);
-    }
+    int err = peet_stats_write(rows, path, error);
     if (!err)
         err = write_csv(folder, plan, rows, error);
     if (!err && json) {

@@ -4,6 +4,7 @@
 #include "trace.h"
 
 #include "arguments.h"
+#include "base/files.h"
 #include "common.h"
 #include "config/import.h"
 #include "decode/decode.h"
@@ -259,25 +260,22 @@ static int by_cycle(const void *a, const void *b)
 
 static int write_order(const char *path, struct order *order, struct peet_error *error)
 {
-    FILE *out = fopen(path, "we");
-    int bad = !out;
+    struct peet_file file;
+    int err = peet_file_create(path, &file, error);
 
     if (order->n)
         qsort(order->all, order->n, sizeof(*order->all), by_cycle);
-    if (out)
-        fputs("# order  cycle  file's context  instructions before it  event  arguments\n", out);
-    for (size_t i = 0; out && i < order->n; i++) {
-        fprintf(out, "%zu %" PRIu64 " %" PRIu32 " %" PRIu64 " %s", i, order->all[i].cycle, order->all[i].stream,
+    if (err)
+        return err;
+    fputs("# order  cycle  file's context  instructions before it  event  arguments\n", file.stream);
+    for (size_t i = 0; i < order->n; i++) {
+        fprintf(file.stream, "%zu %" PRIu64 " %" PRIu32 " %" PRIu64 " %s", i, order->all[i].cycle, order->all[i].stream,
             order->all[i].instruction, peet_cli_event_text(order->all[i].type));
         for (uint32_t k = 0; k < order->all[i].nargs; k++)
-            fprintf(out, " %" PRIx64, order->all[i].args[k]);
-        fputc('\n', out);
+            fprintf(file.stream, " %" PRIx64, order->all[i].args[k]);
+        fputc('\n', file.stream);
     }
-    if (out) {
-        bad = ferror(out);
-        bad = fclose(out) || bad;
-    }
-    return bad ? peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno)) : 0;
+    return peet_file_commit(&file, error);
 }
 
 /** The end of a conversion: the file appears, or nothing does.  @got: how reading ended */

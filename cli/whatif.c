@@ -5,6 +5,7 @@
  * observed by dtrack, says what costs most; then each change is tried.
  */
 #include "arguments.h"
+#include "base/stats.h"
 #include "common.h"
 #include "figures.h"
 #include "module_tables.h"
@@ -304,13 +305,10 @@ static int draw(const char *path, const struct peet_cli_whatif_trial **order, si
 
 static int write_results(const char *folder, const json_t *all, struct peet_error *error)
 {
-    char path[PATH_MAX], other[PATH_MAX];
-    if ((size_t)snprintf(path, sizeof(path), "%s/whatif.json", folder) >= sizeof(path) ||
-        (size_t)snprintf(other, sizeof(other), "%s/.whatif.json", folder) >= sizeof(other))
+    char path[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof(path), "%s/whatif.json", folder) >= sizeof(path))
         return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", folder);
-    if (json_dump_file(all, other, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0 || rename(other, path) != 0)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    return 0;
+    return peet_stats_write(all, path, error);
 }
 
 /* ------------------------------------------------------------------------------------------------ runs */

@@ -4,7 +4,7 @@
  */
 #include "base/files.h"
 #include "base/spill.h"
-#include "base/text.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -16,7 +16,7 @@
 static void fini(struct peet_file *file)
 {
     free(file->path);
-    free(file->temporary);
+    peet_whole_drop(file->whole);
     free(file->handed);
     *file = (struct peet_file){0};
 }
@@ -53,21 +53,16 @@ int peet_file_check(const char *path, const char *what, struct peet_error *error
 
 int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error)
 {
-    struct stat info;
     int err = 0;
 
     *out_file = (struct peet_file){0};
     out_file->path = strdup(path);
-    /* A device or pipe cannot be renamed over: it is written in place. */
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        out_file->temporary = strdup(path);
-    else
-        out_file->temporary = peet_text_dup("%s.part", path);
-    if (!out_file->path || !out_file->temporary)
+    out_file->whole = peet_whole_new(path);
+    if (!out_file->path || !out_file->whole)
         err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
     else if (!(peet_spill_needed() && hand_over(out_file, EFBIG)) &&
-        !(out_file->stream = fopen(out_file->temporary, "we")) && !hand_over(out_file, errno))
-        err = peet_error_set(error, PEET_EIO, "%s: cannot create: %s", out_file->temporary, strerror(errno));
+        !(out_file->stream = fopen(peet_whole_name(out_file->whole), "we")) && !hand_over(out_file, errno))
+        err = peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
     if (err)
         fini(out_file);
     return err;
@@ -90,16 +85,13 @@ int peet_file_commit(struct peet_file *file, struct peet_error *error)
         fini(file);
         return err;
     }
-    if (!bad && strcmp(file->path, file->temporary) && rename(file->temporary, file->path)) {
-        bad = 1;
-        why = errno;
+    if (!bad) {
+        bad = why = peet_whole_place(file->whole);
+        file->whole = NULL;
     }
-    if (bad) {
-        err = peet_error_set(error, PEET_EIO, "%s: cannot write: %s", file->path,
+    if (bad)
+        err = peet_error_set(error, PEET_EIO, "cannot write %s: %s", file->path,
             why ? strerror(why) : "an earlier write failed");
-        if (strcmp(file->path, file->temporary) && !file->hands)
-            unlink(file->temporary);
-    }
     fini(file);
     return err;
 }
@@ -108,7 +100,13 @@ void peet_file_discard(struct peet_file *file)
 {
     if (file->stream)
         fclose(file->stream);
-    if (file->temporary && strcmp(file->path, file->temporary) && !file->hands)
-        unlink(file->temporary);
     fini(file);
+}
+
+int peet_file_end(struct peet_file *file, int ok, struct peet_error *error)
+{
+    if (ok)
+        return peet_file_commit(file, error);
+    peet_file_discard(file);
+    return PEET_EIO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing result files: to a temporary name beside the final one, renamed only when every byte has
- * been accepted by the system, so that nothing half-written can pass for a result.  A process that may not create it
+ * been accepted by the system, so that nothing half-written can pass for a result (whole.h).  A process that may not create it
  * any more hands it to `peet run` (spill.h).
  */
 #ifndef PEET_FILES_H
@@ -12,7 +12,8 @@
 
 struct peet_file {
     FILE *stream; /* write here */
-    char *path, *temporary;
+    char *path;
+    struct peet_whole *whole;
     char *handed; /* its contents, if it is to be handed over; else NULL */
     size_t handed_bytes;
     int hands;
@@ -27,5 +28,7 @@ int peet_file_create(const char *path, struct peet_file *out_file, struct peet_e
 int peet_file_commit(struct peet_file *file, struct peet_error *error);
 /** peet_file_discard() - forget it */
 void peet_file_discard(struct peet_file *file);
+/** peet_file_end() - peet_file_commit() if @ok, else peet_file_discard() and PEET_EIO, with the caller's message */
+int peet_file_end(struct peet_file *file, int ok, struct peet_error *error);
 
 #endif

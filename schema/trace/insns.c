@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers and writers of instruction traces: files, and which format does what; see insns.h. */
-#include "in_place.h"
 #include "trace/insns_format.h"
 #include "trace/recording.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ int peet_insn_writer_open(const char *path, const char *format, uint64_t thread,
     *out_writer = NULL;
     if (!f)
         return PEET_ENOTFOUND;
-    if (!w || !(w->path = strdup(path)) || !(w->temporary = peet_temporary_name(path))) {
+    if (!w || !(w->path = strdup(path)) || !(w->whole = peet_whole_new(path))) {
         if (w)
             free(w->path);
         free(w);
@@ -87,7 +87,7 @@ int peet_insn_writer_open(const char *path, const char *format, uint64_t thread,
     }
     w->format = f;
     w->thread = thread;
-    w->file = fopen(w->temporary, "we");
+    w->file = fopen(peet_whole_name(w->whole), "we");
     if (!w->file) {
         peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno));
         peet_insn_writer_abandon(w);
@@ -111,9 +111,7 @@ void peet_insn_writer_abandon(struct peet_insn_writer *w)
         return;
     if (w->file)
         fclose(w->file);
-    if (strcmp(w->temporary, w->path) != 0)
-        unlink(w->temporary);
-    free(w->temporary);
+    peet_whole_drop(w->whole);
     free(w->path);
     free(w);
 }
@@ -128,8 +126,10 @@ int peet_insn_writer_close(struct peet_insn_writer *w, struct peet_error *error)
     bad = fclose(w->file) || bad;
     why = errno;
     w->file = NULL;
-    if (!bad && strcmp(w->temporary, w->path) != 0 && rename(w->temporary, w->path))
-        bad = 1, why = errno;
+    if (!bad) {
+        bad = why = peet_whole_place(w->whole);
+        w->whole = NULL;
+    }
     if (bad)
         peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", w->path, strerror(why));
     peet_insn_writer_abandon(w);

@@ -18,7 +18,8 @@ struct peet__insn_format {
 struct peet_insn_writer {
     const struct peet__insn_format *format;
     FILE *file;
-    char *path, *temporary;
+    char *path;
+    struct peet_whole *whole;
     uint64_t thread, instructions;
 };
 

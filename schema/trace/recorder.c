@@ -6,11 +6,11 @@
  * of the frame that is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
  * file is cut back to the frame before.
  */
-#include "in_place.h"
 #include "trace/codec_parts.h"
 #include "trace/frames.h"
 #include "trace/stored.h"
 #include "trace/recording.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,8 @@ struct waiting {
 };
 
 struct peet_recorder {
-    char *path, *temporary; /* temporary: of a file that appears when it is whole; else NULL */
+    char *path;
+    struct peet_whole *whole; /* of a file that appears when it is whole; else NULL */
     int fd, level, err;
     char message[300];
     uint64_t bytes, nstreams, nimages, pending, slices, words;
@@ -115,7 +116,7 @@ static int write_parts(struct peet_recorder *r, struct iovec *parts, int n)
             continue;
         if (done <= 0) {
             snprintf(text, sizeof text, "cannot write the trace: %s%s", strerror(done ? why : ENOSPC),
-                r->temporary ? "" : "; what was written until then can be read");
+                r->whole ? "" : "; what was written until then can be read");
             if (ftruncate(r->fd, (off_t)before) == 0)
                 r->bytes = before;
             return fail(r, PEET_EIO, text);
@@ -618,9 +619,7 @@ static void recorder_free(struct peet_recorder *r)
     ZSTD_freeCCtx(r->zstd);
     if (r->fd >= 0)
         close(r->fd);
-    if (r->temporary && strcmp(r->temporary, r->path) != 0)
-        unlink(r->temporary); /* unless it has been renamed */
-    free(r->temporary);
+    peet_whole_drop(r->whole);
     free(r->path);
     free(r);
 }
@@ -648,11 +647,11 @@ static int open_recorder(const char *path, const char *description, int level, i
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     r->level = level;
     r->fd = -1;
-    if (!(r->path = strdup(path)) || (whole && !(r->temporary = peet_temporary_name(path)))) {
+    if (!(r->path = strdup(path)) || (whole && !(r->whole = peet_whole_new(path)))) {
         recorder_free(r);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     }
-    r->fd = raise_fd(open(whole ? r->temporary : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    r->fd = raise_fd(open(whole ? peet_whole_name(r->whole) : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (r->fd < 0) {
         err = peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno));
         recorder_free(r);
@@ -709,7 +708,7 @@ static void put_index(struct peet_recorder *r)
 
 int peet_recorder_close(struct peet_recorder *r, const char *ending, struct peet_error *error)
 {
-    int err;
+    int err, why;
 
     if (!r)
         return 0;
@@ -725,8 +724,12 @@ int peet_recorder_close(struct peet_recorder *r, const char *ending, struct peet
     if (close(r->fd))
         fail(r, PEET_EIO, strerror(errno));
     r->fd = -1;
-    if (!r->err && ending && r->temporary && strcmp(r->temporary, r->path) != 0 && rename(r->temporary, r->path))
-        fail(r, PEET_EIO, strerror(errno));
+    if (!r->err && ending && r->whole) {
+        why = peet_whole_place(r->whole);
+        r->whole = NULL;
+        if (why)
+            fail(r, PEET_EIO, strerror(why));
+    }
     err = r->err ? peet_error_set(error, r->err, "%s", r->message) : 0;
     recorder_free(r);
     return err;

@@ -56,5 +56,5 @@ for options in "-m ideal -o counts" "-m x86"; do
     must_end 134 "$peet" run -q $options -d gone -- ./rights user $user abort
     equal "how it ended" "$(value gone/stats.json end.reason)" "$(echo signal)"
 done
-[ -n "$(find gone -name '*.part')" ] && fail "parts of files are left: $(ls gone)"
+[ -n "$(find gone -name '*.tmp*')" ] && fail "parts of files are left: $(ls gone)"
 exit 0

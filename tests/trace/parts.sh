@@ -64,6 +64,17 @@ cmp expected.peet itself.peet || fail "a part in the place of its whole"
 cmp expected.peet itself.peet || fail "what was there is gone"
 grep -q 'can be read' said && fail "nothing can be read: $(cat said)"
 [ "$(ls | grep -c '^itself')" = 1 ] || fail "left behind: $(ls -d itself*)"
+ln -s itself.peet link.peet
+must "$peet" trace cut --instructions 1000-900000 link.peet link.peet
+[ -L link.peet ] && [ ! -L itself.peet ] && must "$peet" trace check link.peet >said || fail "a part in the place of a link's whole: $(cat said)"
+for signal in INT TERM; do # sent while it is written, if this is quick enough
+    bash -c 'trap - INT && exec "$@"' - "$peet" trace cut --instructions 1000-900000 long.run ended.peet 2>said &
+    until compgen -G 'ended.peet*' >/dev/null || ! kill -0 $! 2>/dev/null; do :; done
+    kill -$signal $! 2>/dev/null
+    wait $!
+    [ -z "$(compgen -G 'ended.peet.*')" ] || fail "left behind by $signal: $(ls ended*)"
+    rm -f ended.peet
+done
 ln -s /dev/null device
 must "$peet" trace cut --instructions 1000-9000 long.run device
 printf 'I  400000,4\n L 2000,8\n' >one.lackey

@@ -222,7 +222,7 @@ static void writing(void)
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(root, "a")), 1);
     CU_ASSERT_PTR_NULL(json_object_get(root, "long"));
     json_decref(root);
-    strcat(other, ".part");
+    snprintf(other + strlen(other), 24, ".tmp%ld", (long)getpid());
     CU_ASSERT_NOT_EQUAL(access(other, F_OK), 0);
     free(text);
 }
