@@ -30,6 +30,20 @@ KEPT=$PWD PATH=$PWD/fake:$PATH "$qemu" --kernel plain.c -d 'out,side' './pl,ain'
 grep -q 'program 1 has executed no marker' said || fail "no marker: $(cat said)"
 equal "the list of programs" "$(tr '\037' '|' <programs)" '/p1/pl,ain|two words||last'
 grep -q 'out=.*/out,,side,p1=.*/pl,,ain$' words || fail "the plug-in's options: $(cat words)"
+# ended STATUS LINE...: it ends so if that is what the system printed
+ended() {
+    local status=0 expected=$1
+    shift
+    printf '%s\r\n' "$@" 'peet-init: done' >console
+    KEPT=$PWD PATH=$PWD/fake:$PATH "$qemu" --kernel plain.c -d 'out,side' './pl,ain' --and './pl,ain' 2>said || status=$?
+    equal "status after $*" "$status" "$expected"
+}
+printf '#!/bin/sh\nfor p in 1 2; do mkdir -p "$KEPT/out,side/$p"; : >"$KEPT/out,side/$p/trace.peet"; done\ncp "$KEPT/console" "$KEPT/out,side/console.txt"\n' >fake/qemu-system-x86_64
+ended 0 'all is well'
+ended 3 'peet-init: program 2 ended with status 3'
+ended 139 'no line feedpeet-init: program 2 ended with status 3' 'peet-init: program 1 was killed by signal 11'
+ended 0 'peet-init: process 70 was killed by signal 9'
+grep -q 'process 70' said || fail "a process that was killed: $(cat said)"
 kernel=${PEET_TEST_KERNEL:-$(find /boot -maxdepth 1 -name 'vmlinuz-*' -readable 2>/dev/null | sort -V | tail -n 1)}
 for tool in qemu-system-x86_64 cpio; do
     command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }

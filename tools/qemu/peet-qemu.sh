@@ -119,4 +119,7 @@ grep 'peet-init: p' "$dir/console.txt" >&2
 for ((p = 1; p <= number; p++)); do
     [ -e "$dir/$p/trace.peet" ] || fail "program $p has executed no marker of its number; see $dir/console.txt"
 done
-exit 0
+# The first program on the command line that has failed says how all ends, as a shell would say it of that program.
+exit "$(sed -n -e 's/.*peet-init: program \([0-9]*\) ended with status \([0-9]*\).*/\1 0 \2/p' \
+    -e 's/.*peet-init: program \([0-9]*\) was killed by signal \([0-9]*\).*/\1 128 \2/p' "$dir/console.txt" |
+    sort -n | awk 'NR == 1 { status = $2 + $3 } END { print status + 0 }')"
