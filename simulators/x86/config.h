@@ -11,7 +11,7 @@
 
 /*
  * X(name, unit, least, most, default, help): numbers.  The default is that of a machine without a preset; "model" is
- * what LLVM's scheduling model of the mcpu says.
+ * what LLVM's scheduling model of the mcpu says.  Where the least is 0, 0 means 0, and presets do not have the key.
  */
 #define X86_CORE_NUMBERS(X) \
     X(frequency_mhz, "MHz", 1, 1000000, 0, \
@@ -63,7 +63,7 @@
     X(sample_period, "instructions", 1, 1000000000, 0, \
         "sampled timing: of so many of a core, only a window is simulated in detail, and the time of the others is " \
         "estimated; default: all are simulated") \
-    X(sample_warm, "instructions", 1, 1000000, 2000, "with sample_period: of a window, to fill the pipeline") \
+    X(sample_warm, "instructions", 0, 1000000, 2000, "with sample_period: of a window, to fill the pipeline") \
     X(sample_measure, "instructions", 1, 1000000, 1000, "... and those that count") \
     X(sample_near, "instructions", 1, 1000000000, 0, \
         "with sample_period: branch predictors, instruction caches and translation buffers see so many instructions " \

@@ -28,7 +28,8 @@ static const struct peet_param params[] = {
         "the machine that all other parameters change: a file of share/peet/presets, a path with a slash, or none"},
     [PARAM_MCPU] = {"mcpu", PEET_PARAM_STRING, "", "preset", "",
         "whose costs of instructions, as LLVM names processors (clang -mcpu=help)"},
-#define X(name, unit, least, most, def, help) [PARAM_##name] = {#name, PEET_PARAM_U64, unit, "0", "0.." #most, help},
+#define X(name, unit, least, most, def, help) \
+    [PARAM_##name] = {#name, PEET_PARAM_U64, unit, (least) ? "0" : #def, "0.." #most, help},
     X86_CORE_NUMBERS(X)
 #undef X
 #define X(name, choices, def, help) [PARAM_##name] = {#name, PEET_PARAM_ENUM, "", "preset", choices, help},
@@ -74,7 +75,7 @@ static int configure(struct x86 *x, const struct peet_env *env, const union peet
         strcpy(c->mcpu, v[PARAM_MCPU].string);
     }
 #define X(name, unit, least, most, def, help) \
-    if (v[PARAM_##name].u64) { \
+    if (v[PARAM_##name].u64 || !(least)) { \
         if (v[PARAM_##name].u64 < (least)) { \
             env->fail(env, #name "=%llu: less than " #least, (unsigned long long)v[PARAM_##name].u64); \
             return -1; \

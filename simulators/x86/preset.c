@@ -46,7 +46,7 @@ static int choice_of(const char *choices, const char *text)
 static int core_key(struct x86_config *config, const char *key, uint64_t number, const char *text)
 {
 #define X(name, unit, least, most, def, help) \
-    if (!strcmp(key, #name)) { \
+    if ((least) && !strcmp(key, #name)) { \
         if (text) \
             return -2; \
         if (number < (least) || number > (most)) \

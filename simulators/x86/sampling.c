@@ -269,11 +269,12 @@ static void go_far(struct x86_thread *t)
 
 static void open_window(struct x86_thread *t)
 {
+    const struct x86_config *c = &t->cpu->x->config;
     struct x86_sampling *s = t->sampling;
 
     s->unasked = s->left <= 0;
-    s->phase = SAMPLING_WARM;
-    s->left = t->cpu->x->config.sample_warm;
+    s->phase = c->sample_warm ? SAMPLING_WARM : SAMPLING_MEASURE;
+    s->left = c->sample_warm ? c->sample_warm : c->sample_measure;
 }
 
 static void next_phase(struct x86_thread *t)

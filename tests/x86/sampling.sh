@@ -191,6 +191,13 @@ for preset in zen4 skylake goldencove small; do
     [ "$(figures x86.sampling.estimated_instructions)" = 0 ] || fail "$preset: something was estimated"
 done
 
+# windows all of which count
+options="--cores 1"
+run preset=zen4,sample_period=20000,sample_warm=0 ./kernels sort 2
+[ "$(figures x86.config.sample_warm)" = 0 ] || fail "sample_warm=0 is $(figures x86.config.sample_warm)"
+unmeasured=$(($(figures x86.sampling.detailed_instructions) - $(figures x86.sampling.measured_instructions)))
+[ $unmeasured -ge 0 ] && [ $unmeasured -lt 1200 ] || fail "sample_warm=0: $unmeasured instructions in detail do not count" # of the last window
+
 refused() {
     "$peet" run -q -d refused --machine "x86,$1" -- ./kernels sort 1 >said 2>errors && fail "x86,$1: was not refused"
     grep -q "$2" errors || { cat errors; fail "x86,$1: another message"; }
