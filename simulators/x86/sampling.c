@@ -19,6 +19,7 @@ enum { PRICE_COHERENCE = 3, PRICE_TLB = 4, OWN = X86_PRICED };
 
 /* Windows count less by these factors with each one that comes after them. */
 static const double block_keeps = 15.0 / 16, price_keeps = 15.0 / 16;
+static const double least_shared_percent = 0.1; /* less is not worth a line: making and joining threads */
 enum {
     PRICE_PRIOR = 500,    /* a share is as that of all levels until so many cycles of latency were met */
     MISPREDICT_MOST = 64, /* cycles charged after a mispredicted branch that are taken to be its */
@@ -480,12 +481,30 @@ static double error_of(const struct x86_sampling *s)
     return fabs(s->gr) + 1.96 * sqrt(fmax(variance, 0));
 }
 
+/**
+ * Per cent of the cores' cycles that go by who is first, of those that share lines or locks.  No window tells what another
+ * order of threads would take.
+ */
+static double shared_percent(const struct x86 *x)
+{
+    uint64_t shared = 0, all = 0;
+
+    for (unsigned i = 0; i < x->nthreads; i++) {
+        const uint64_t *cycles = x->threads[i].cycles;
+
+        shared += cycles[CPI_COHERENCE] + cycles[CPI_LOCK];
+        for (unsigned k = 0; k < CPI_IDLE; k++)
+            all += cycles[k];
+    }
+    return all ? 100 * (double)shared / (double)all : 0;
+}
+
 void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *o = env->stats_object(env, node, "sampling");
     struct x86_sampling sum = {0};
-    double error = 0, all;
-    char text[24];
+    double error = 0, all, shared = shared_percent(x);
+    char text[60];
 
     for (unsigned i = 0; i < x->nthreads; i++) {
         const struct x86_sampling *s = x->threads[i].sampling;
@@ -510,9 +529,14 @@ void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct 
     error = x->end_cycles ? 100 * error / (double)x->end_cycles : 0;
     if (sum.windows >= LEAST_WINDOWS)
         env->stats_f64(env, o, "error_percent", error);
+    env->stats_f64(env, o, "shared_percent", shared);
     snprintf(text, sizeof text, "%.1f %%", all > 0 ? 100 * (double)sum.detailed_instructions / all : 0);
     o = env->stats_object(env, node, "summary");
     env->stats_string(env, o, "instructions_simulated_in_detail", text);
     snprintf(text, sizeof text, "%.1f %%", error);
     env->stats_string(env, o, "error_of_sampling_(19_in_20)", sum.windows >= LEAST_WINDOWS ? text : "too few windows");
+    if (shared >= least_shared_percent) {
+        snprintf(text, sizeof text, "another order of threads (they share: %.1f %%)", shared);
+        env->stats_string(env, o, "not_in_that_error", text);
+    }
 }

@@ -170,6 +170,10 @@ LIST
 options="--cores 4"
 run preset=zen4,sample_period=10000 ./kernels threads 4
 figures time.cycles x86.sampling.windows x86.sampling.measured_cycles >first
+case $(figures x86.summary.not_in_that_error) in
+"another order of threads (they share: "*" %)") ;;
+*) fail "no word of another order of threads that share" ;;
+esac
 run preset=zen4,sample_period=10000 ./kernels threads 4
 figures time.cycles x86.sampling.windows x86.sampling.measured_cycles | cmp -s - first || fail "two runs differ"
 run preset=zen4,sample_period=40000,sample_near=1000 ./kernels threads 4
@@ -191,9 +195,10 @@ for preset in zen4 skylake goldencove small; do
     [ "$(figures x86.sampling.estimated_instructions)" = 0 ] || fail "$preset: something was estimated"
 done
 
-# windows all of which count
+# windows all of which count; and nobody shares
 options="--cores 1"
 run preset=zen4,sample_period=20000,sample_warm=0 ./kernels sort 2
+figures x86.summary.not_in_that_error 2>/dev/null && fail "one thread shares with nobody"
 [ "$(figures x86.config.sample_warm)" = 0 ] || fail "sample_warm=0 is $(figures x86.config.sample_warm)"
 unmeasured=$(($(figures x86.sampling.detailed_instructions) - $(figures x86.sampling.measured_instructions)))
 [ $unmeasured -ge 0 ] && [ $unmeasured -lt 1200 ] || fail "sample_warm=0: $unmeasured instructions in detail do not count" # of the last window
