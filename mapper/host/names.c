@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ struct wanted {
     uint64_t address, bias;
     void (*each)(void *arg, const char *name, uint64_t address); /* or NULL */
     void *arg;
-    int found;
+    int found, whole; /* whole: there is a table of all symbols */
     const char *name;
     uint64_t offset, bytes; /* into the symbol, and of it */
 };
@@ -99,6 +100,7 @@ static void look_through(const unsigned char *file, size_t bytes, struct wanted 
         if (strings->sh_offset > bytes || strings->sh_size > bytes - strings->sh_offset || !strings->sh_size ||
             file[strings->sh_offset + strings->sh_size - 1])
             continue;
+        w->whole |= table->sh_type == SHT_SYMTAB;
         all = (const void *)(file + table->sh_offset);
         for (size_t k = 0; k < table->sh_size / sizeof *all; k++)
             if (all[k].st_name < strings->sh_size &&
@@ -107,8 +109,7 @@ static void look_through(const unsigned char *file, size_t bytes, struct wanted 
     }
 }
 
-/** Returns: whether anything was found; a name is in @out_name */
-static int look_in_file(const char *path, struct wanted *w, char *out_name, size_t name_bytes)
+static int look_in_one(const char *path, struct wanted *w, char *out_name, size_t name_bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -130,6 +131,17 @@ static int look_in_file(const char *path, struct wanted *w, char *out_name, size
         snprintf(out_name, name_bytes, "%s", w->name);
     munmap(file, (size_t)st.st_size);
     return w->found;
+}
+
+/** Objects of a file that was stripped have the names that were taken out of it; functions have them by frames.
+ * Returns: whether anything was found; a name is in @out_name */
+static int look_in_file(const char *path, struct wanted *w, char *out_name, size_t name_bytes)
+{
+    char separate[PATH_MAX];
+
+    if (look_in_one(path, w, out_name, name_bytes) || w->whole || w->type != STT_OBJECT)
+        return w->found;
+    return peet_debuginfo_separate(path, separate, sizeof separate) && look_in_one(separate, w, out_name, name_bytes);
 }
 
 /** A file's debug information, opened once; NULL: it cannot be read, or no memory */

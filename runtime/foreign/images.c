@@ -6,9 +6,10 @@
  */
 #include "foreign/translate.h"
 
+#include "debuginfo/data.h"
+
 #include <dlfcn.h>
 #include <elf.h>
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -225,27 +226,11 @@ static Elf *open_object(const char *path)
     return elf;
 }
 
-/* The path of a library's detached debug information, by its build identity, as debuggers look for it: below PEET_DEBUG_DIR.
- * Returns: 0, or -1 if the object has none */
-static int debug_path(Elf *elf, char *path, size_t size)
-{
-    const char *root = getenv("PEET_DEBUG_DIR");
-    const void *id;
-    const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
-    size_t used = (size_t)snprintf(path, size, "%s/.build-id/", root ? root : "/usr/lib/debug");
-    if (bytes < 2 || used + 2 * (size_t)bytes + sizeof "/.debug" > size)
-        return -1;
-    for (ssize_t k = 0; k < bytes; k++)
-        used += (size_t)snprintf(path + used, size - used, k == 1 ? "/%02x" : "%02x", ((const uint8_t *)id)[k]);
-    snprintf(path + used, size - used, ".debug");
-    return 0;
-}
-
 static void load_symbols(struct peet__foreign_image *image)
 {
     char path[PATH_MAX];
     Elf *const elf = open_object(image->path);
-    if (elf && !read_symbols(image, elf) && debug_path(elf, path, sizeof path) == 0) {
+    if (elf && !read_symbols(image, elf) && peet_debuginfo_separate(image->path, path, sizeof path)) {
         Elf *const debug = open_object(path);
         if (debug)
             read_symbols(image, debug);

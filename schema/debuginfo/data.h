@@ -65,8 +65,19 @@ struct peet_site {
     uint8_t own;                  /* it is the program's own code, not a library's templates or inline functions */
 };
 
+/** Where the debug information of a file is that has none itself. */
+enum peet_separate {
+    PEET_SEPARATE_NONE,
+    PEET_SEPARATE_BESIDE,   /* as .gnu_debuglink says, beside the file or in .debug there */
+    PEET_SEPARATE_INSTALLED /* below PEET_DEBUG_DIR, /usr/lib/debug if not set, as packages have it */
+};
+
+/** peet_debuginfo_separate() - @out: the path of that file */
+enum peet_separate peet_debuginfo_separate(const char *path, char *out, size_t room);
+
 /**
- * peet_debuginfo_open() - read what an ELF file says
+ * peet_debuginfo_open() - read what an ELF file says, and its separate debug information; of such that is installed
+ * only frames are taken, when they are first asked for: it is of libraries, large, and not on every computer
  * Returns: 0 (also for a file without any names), PEET_EIO, PEET_ENOTFOUND, PEET_EFORMAT, PEET_ENOMEM
  */
 int peet_debuginfo_open(const char *path, struct peet_debuginfo **out_info, struct peet_error *error);

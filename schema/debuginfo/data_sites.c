@@ -317,12 +317,14 @@ static void line_before(const struct peet__unit *unit, Dwarf_Die *function, uint
 
 size_t peet_debuginfo_frames(struct peet_debuginfo *info, uint64_t pc, struct peet_frame *out, size_t room)
 {
-    const struct peet__unit *unit = peet__unit_of_pc(info, pc);
+    const struct peet__unit *unit;
     struct here here = {"", "", 0, 0};
     Dwarf_Die scopes[PEET__DEPTH_MAX + 2], die;
     size_t frames = 0;
     int n;
 
+    peet__installed_read(info);
+    unit = peet__unit_of_pc(info, pc);
     if (!unit || !line_of(unit, pc, &here))
         return 0;
     die = unit->die;

@@ -91,7 +91,7 @@ static int take_symbol(struct peet_debuginfo *info, const GElf_Sym *symbol, cons
     return peet__variable_add(info, &v);
 }
 
-static int read_table(struct peet_debuginfo *info, Elf_Scn *scn, const GElf_Shdr *header, size_t nknown)
+static int read_table(struct peet_debuginfo *info, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header, size_t nknown)
 {
     Elf_Data *data = elf_getdata(scn, NULL);
     int err = 0;
@@ -103,7 +103,7 @@ static int read_table(struct peet_debuginfo *info, Elf_Scn *scn, const GElf_Shdr
 
         if (!gelf_getsym(data, (int)i, &symbol))
             break;
-        err = take_symbol(info, &symbol, elf_strptr(info->elf, header->sh_link, symbol.st_name), nknown);
+        err = take_symbol(info, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name), nknown);
     }
     return err;
 }
@@ -187,12 +187,12 @@ static void read_tls(struct peet_debuginfo *info)
 {
     size_t n;
 
-    if (elf_getphdrnum(info->elf, &n))
+    if (elf_getphdrnum(info->file.elf, &n))
         return;
     for (size_t i = 0; i < n && i < INT32_MAX; i++) {
         GElf_Phdr header;
 
-        if (gelf_getphdr(info->elf, (int)i, &header) && header.p_type == PT_TLS) {
+        if (gelf_getphdr(info->file.elf, (int)i, &header) && header.p_type == PT_TLS) {
             info->tls_bytes = header.p_memsz;
             info->tls_align = header.p_align ? header.p_align : 1;
         }
@@ -201,24 +201,25 @@ static void read_tls(struct peet_debuginfo *info)
 
 int peet__symbols_read(struct peet_debuginfo *info)
 {
+    Elf *const elves[] = {info->file.elf, info->separate.elf};
     const size_t nknown = info->nvariables;
-    Elf_Scn *scn = NULL;
     size_t names;
     int err = 0;
 
     read_tls(info);
-    if (elf_getshdrstrndx(info->elf, &names))
+    if (elf_getshdrstrndx(info->file.elf, &names))
         return 0;
-    while (!err && (scn = elf_nextscn(info->elf, scn)) != NULL) {
-        GElf_Shdr header;
+    for (int i = 0; i < 2; i++)
+        for (Elf_Scn *scn = NULL; !err && elves[i] && (scn = elf_nextscn(elves[i], scn)) != NULL;) {
+            GElf_Shdr header;
 
-        if (!gelf_getshdr(scn, &header))
-            continue;
-        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-            err = read_table(info, scn, &header, nknown);
-        else
-            err = add_section(info, &header, elf_strptr(info->elf, names, header.sh_name));
-    }
+            if (!gelf_getshdr(scn, &header))
+                continue;
+            if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
+                err = read_table(info, elves[i], scn, &header, nknown);
+            else if (!i) /* the other one has them as they were, without what is in them */
+                err = add_section(info, &header, elf_strptr(elves[i], names, header.sh_name));
+        }
     settle(info);
     count_free(info);
     return err;

@@ -8,6 +8,7 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +157,7 @@ static int by_lo(const void *a, const void *b)
     return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static int read_units(struct peet_debuginfo *info)
+static int read_units(struct peet_debuginfo *info, Dwarf *dwarf)
 {
     Dwarf_CU *cu = NULL;
     Dwarf_Half version;
@@ -168,7 +169,7 @@ static int read_units(struct peet_debuginfo *info)
         struct peet__unit *u;
 
         memset(&split, 0, sizeof split);
-        if (dwarf_get_units(info->dwarf, cu, &cu, &version, &type, &die, &split) != 0)
+        if (dwarf_get_units(dwarf, cu, &cu, &version, &type, &die, &split) != 0)
             break;
         if (type != DW_UT_compile && type != DW_UT_skeleton && type != DW_UT_split_compile)
             continue;
@@ -208,10 +209,72 @@ const struct peet__unit *peet__unit_of_pc(const struct peet_debuginfo *info, uin
 
 /* -------------------------------------------------------------------------------------------- life, death */
 
+static void debug_file_close(struct peet__debug_file *file)
+{
+    if (file->dwarf)
+        dwarf_end(file->dwarf);
+    if (file->elf)
+        elf_end(file->elf);
+    free(file->memory);
+    *file = (struct peet__debug_file){0};
+}
+
+/** Returns: 0; PEET_EFORMAT: no ELF file, or not of 64 bits; PEET_ENOMEM */
+static int debug_file_open(struct peet_debuginfo *info, int fd, struct peet__debug_file *file)
+{
+    struct stat st;
+
+    if (elf_version(EV_CURRENT) == EV_NONE || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+        !(file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL)) || elf_kind(file->elf) != ELF_K_ELF ||
+        gelf_getclass(file->elf) != ELFCLASS64)
+        return PEET_EFORMAT;
+    file->elf = peet__elf_expand(file->elf, &file->memory);
+    file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    return file->dwarf ? read_units(info, file->dwarf) : 0;
+}
+
+/** What cannot be read is not there.  Returns: 0 or PEET_ENOMEM */
+static int read_separate(struct peet_debuginfo *info, const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int err = fd < 0 ? PEET_EIO : debug_file_open(info, fd, &info->separate);
+
+    if (!err && elf_cntl(info->separate.elf, ELF_C_FDREAD) != 0) /* not mapped, nor read as a whole */
+        err = PEET_EIO;
+    if (fd >= 0)
+        close(fd);
+    if (err) {
+        info->nunits = info->nranges = 0;
+        debug_file_close(&info->separate);
+    }
+    return err == PEET_ENOMEM ? err : 0;
+}
+
+static int find_separate(struct peet_debuginfo *info, const char *path)
+{
+    char separate[PATH_MAX];
+    const enum peet_separate where = peet_debuginfo_separate(path, separate, sizeof separate);
+
+    if (where == PEET_SEPARATE_BESIDE)
+        return read_separate(info, separate);
+    if (where == PEET_SEPARATE_INSTALLED && !(info->installed = strdup(separate)))
+        return PEET_ENOMEM;
+    return 0;
+}
+
+void peet__installed_read(struct peet_debuginfo *info)
+{
+    char *const path = info->installed;
+
+    info->installed = NULL;
+    if (path && read_separate(info, path))
+        info->nunits = info->nranges = 0; /* without memory there are no lines */
+    free(path);
+}
+
 int peet_debuginfo_open(const char *path, struct peet_debuginfo **out_info, struct peet_error *error)
 {
     struct peet_debuginfo *info = calloc(1, sizeof *info);
-    struct stat st;
     int err;
 
     *out_info = NULL;
@@ -223,15 +286,14 @@ int peet_debuginfo_open(const char *path, struct peet_debuginfo **out_info, stru
         free(info);
         return peet_error_set(error, err == ENOENT ? PEET_ENOTFOUND : PEET_EIO, "%s: %s", path, strerror(err));
     }
-    if (elf_version(EV_CURRENT) == EV_NONE || fstat(info->fd, &st) || !S_ISREG(st.st_mode) ||
-        !(info->elf = elf_begin(info->fd, ELF_C_READ_MMAP, NULL)) || elf_kind(info->elf) != ELF_K_ELF ||
-        gelf_getclass(info->elf) != ELFCLASS64) {
+    err = debug_file_open(info, info->fd, &info->file);
+    if (err == PEET_EFORMAT) {
         peet_debuginfo_free(info);
         return peet_error_set(error, PEET_EFORMAT, "%s: not a 64-bit ELF file", path);
     }
-    info->dwarf = dwarf_begin_elf(info->elf, DWARF_C_READ, NULL);
-    err = info->dwarf ? read_units(info) : 0;
-    if (!err && info->dwarf)
+    if (!err && !info->nunits)
+        err = find_separate(info, path);
+    if (!err && info->nunits)
         err = peet__variables_read(info);
     if (!err)
         err = peet__symbols_read(info);
@@ -253,15 +315,14 @@ void peet_debuginfo_free(struct peet_debuginfo *info)
     HASH_CLEAR(hh, info->scopes);
     HASH_CLEAR(hh, info->type_names);
     peet__sources_free(info);
-    if (info->dwarf)
-        dwarf_end(info->dwarf);
-    if (info->elf)
-        elf_end(info->elf);
+    debug_file_close(&info->separate);
+    debug_file_close(&info->file);
     close(info->fd);
     while ((chunk = info->chunks) != NULL) {
         info->chunks = chunk->next;
         free(chunk);
     }
+    free(info->installed);
     free(info->units);
     free(info->ranges);
     free(info->variables);

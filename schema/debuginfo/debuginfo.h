@@ -62,10 +62,17 @@ struct peet__chunk {
     char bytes[];
 };
 
-struct peet_debuginfo {
-    int fd;
+/** A file that debug information is read from. */
+struct peet__debug_file {
     Elf *elf;
     Dwarf *dwarf; /* NULL: none */
+    void *memory; /* of elf, if not the file itself */
+};
+
+struct peet_debuginfo {
+    int fd;
+    struct peet__debug_file file, separate; /* as it is loaded; what was taken out of it, NULLs: nothing */
+    char *installed;                        /* the path of separate, which is not read yet; or NULL */
     struct peet__chunk *chunks;
     struct peet__unit *units;
     size_t nunits;
@@ -83,9 +90,14 @@ struct peet_debuginfo {
     int out_of_memory;
 };
 
+/* separate.c: a file without compression by zstd, @elf itself if it has none.  @out_memory: to be freed after it */
+Elf *peet__elf_expand(Elf *elf, void **out_memory);
+
 /* debuginfo.c */
 void *peet__arena(struct peet_debuginfo *info, size_t bytes);
 const char *peet__arena_string(struct peet_debuginfo *info, const char *text);
+/** Installed debug information, if it is there and not read yet. */
+void peet__installed_read(struct peet_debuginfo *info);
 const struct peet__unit *peet__unit_of_pc(const struct peet_debuginfo *info, uint64_t pc);
 /** An attribute's flag, string or reference; 0 or NULL if it is not there. */
 const char *peet__die_name(Dwarf_Die *die);
