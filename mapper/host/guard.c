@@ -3,6 +3,7 @@
  * interrupted code first. */
 #define UNW_LOCAL_ONLY
 #include "host/guard.h"
+#include "host/report.h"
 
 #include <dlfcn.h>
 #include <libunwind.h>
@@ -99,17 +100,6 @@ static const struct peet_module *module_at(const void *base)
     return NULL;
 }
 
-/** A call of what is no code has done nothing yet but push where it would return to. */
-static void return_from_nowhere(ucontext_t *uc)
-{
-    greg_t *registers = uc->uc_mcontext.gregs;
-
-    if (base_of((void *)(uintptr_t)registers[REG_RIP]))
-        return;
-    registers[REG_RIP] = *(greg_t *)(uintptr_t)registers[REG_RSP] - 1;
-    registers[REG_RSP] += sizeof(greg_t);
-}
-
 /** The module whose code is innermost on the stack; NULL: none's. */
 static const struct peet_module *to_blame(ucontext_t *interrupted, const char **out_operation)
 {
@@ -117,11 +107,15 @@ static const struct peet_module *to_blame(ucontext_t *interrupted, const char **
     const struct peet_module *found = NULL;
     unw_cursor_t cursor;
     unw_proc_info_t procedure;
+    uint64_t at = (uint64_t)uc.uc_mcontext.gregs[REG_RIP], sp = (uint64_t)uc.uc_mcontext.gregs[REG_RSP];
     unw_word_t pc;
     int stats;
 
     *out_operation = NULL;
-    return_from_nowhere(&uc);
+    if (!base_of((void *)(uintptr_t)at) && peet_host_return(&at, &sp)) { /* it has called what is no code */
+        uc.uc_mcontext.gregs[REG_RIP] = (greg_t)at - 1;
+        uc.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+    }
     if (unw_init_local2(&cursor, &uc, UNW_INIT_SIGNAL_FRAME))
         return NULL;
     for (unsigned depth = 0; depth < DEEPEST; depth++) {

@@ -216,23 +216,21 @@ static int read_word(uint64_t address, uint64_t *out)
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == sizeof *out;
 }
 
-/** A call to where no memory is: what it has pushed is where it was made.  Returns: 1, or 0 if there is memory */
-static int return_from_nowhere(uint64_t regs[PEET__SAVED_REGISTERS])
+int peet_host_return(uint64_t *inout_pc, uint64_t *inout_sp)
 {
-    enum { PC, SP };
     uint64_t word;
 
-    if (read_word(regs[PC], &word) || !read_word(regs[SP], &word))
+    if (!read_word(*inout_sp, &word))
         return 0;
-    regs[PC] = word;
-    regs[SP] += sizeof word;
+    *inout_pc = word;
+    *inout_sp += sizeof word;
     return 1;
 }
 
 /** From the innermost frame of a suspended context outwards.  Returns: whether there are more than FRAMES */
 static int unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
 {
-    uint64_t regs[PEET__SAVED_REGISTERS], previous = 0, called;
+    uint64_t regs[PEET__SAVED_REGISTERS], previous = 0, called, code; /* regs: pc, sp, ... */
     unsigned i = 0;
     unw_context_t uc;
     unw_cursor_t cursor;
@@ -242,7 +240,7 @@ static int unwind(const struct peet_ctx *ctx, visit_frame *visit, void *arg)
     if (peet_foreign_original(regs[0]))
         regs[0] = peet_foreign_original(regs[0]);
     called = regs[0];
-    if (return_from_nowhere(regs)) {
+    if (!read_word(called, &code) && peet_host_return(&regs[0], &regs[1])) {
         visit(arg, called, called);
         i = 1;
     }

@@ -36,6 +36,10 @@ int peet_host_stands(struct peet_program *program, const struct peet_ctx *ctx, s
 /** peet_host_place() - the function that holds a code address; NULL if unknown */
 const char *peet_host_place(struct peet_program *program, uint64_t pc, const char **out_file, unsigned *out_line);
 
+/** peet_host_return() - out of a function that has pushed nothing yet: a call to where no code is.  Returns: 1; 0: there is no
+ * stack, and nothing is changed */
+int peet_host_return(uint64_t *inout_pc, uint64_t *inout_sp);
+
 /** peet_host_frames() - peet_debuginfo_frames() of an address of code in this process; what is returned lives on */
 size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room);
 

@@ -209,7 +209,7 @@ static inline __attribute__((always_inline)) uint64_t dispatch(struct x86_thread
 
 /* ------------------------------------------------------------------------------------------ references */
 
-static const uint8_t category_of[X86_SERVED] = {
+const uint8_t x86_category_of[X86_SERVED] = {
     [X86_L1] = CPI_L1,
     [X86_L2] = CPI_L2,
     [X86_L3] = CPI_L3,
@@ -231,11 +231,11 @@ uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *acc
         w->tlb = less(out.tlb_cycles, extra);
         w->coherence = less(out.coherence_cycles, extra - w->tlb);
         w->level = extra - w->tlb - w->coherence;
-        w->served = category_of[out.served];
+        w->served = x86_category_of[out.served];
     }
     if (!w &&
         (out.done_cycles > now || out.served != X86_L1)) { /* hits do not come here, or all the same: memory_fast.h */
-        t->store_category = category_of[out.served];
+        t->store_category = x86_category_of[out.served];
         t->store_access = *access;
     }
     return out.done_cycles;

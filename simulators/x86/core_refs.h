@@ -29,6 +29,9 @@ static inline uint64_t less(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/** The category of waiting for who has served an access. */
+extern const uint8_t x86_category_of[X86_SERVED];
+
 /** The part of a reference that lies in one line; @w NULL: a store's write.  Returns: when it is done */
 uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *access, uint64_t now, struct wait *w);
 

@@ -9,14 +9,6 @@
 #include "simple.h"
 #include "core_refs.h"
 
-static enum x86_category category(uint8_t served)
-{
-    static const enum x86_category of[X86_SERVED] = {
-        [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE, [X86_DRAM] = CPI_DRAM};
-
-    return of[served];
-}
-
 static void spend(struct x86_thread *t, enum x86_category why, uint64_t cycles)
 {
     if (cycles)
@@ -56,7 +48,7 @@ static void touch(struct x86_thread *t, struct x86_access *a)
     extra -= part;
     part = less(extra, out.coherence_cycles);
     spend(t, CPI_COHERENCE, part);
-    spend(t, category(out.served), extra - part);
+    spend(t, (enum x86_category)x86_category_of[out.served], extra - part);
 }
 
 /** A location, line by line. */
