@@ -558,18 +558,19 @@ static int trace(const struct asked *asked)
 /* ---- bench */
 
 /* Copies of the seed that bring the program nearest to the signature. */
-static int choose_replicas(const struct peet_cli_seed *seed, const struct peet_cli_signature *s, unsigned fixed,
-    unsigned *out_replicas, double *out_error)
+static int choose_replicas(const struct asked *asked, const struct peet_cli_seed *seed,
+    const struct peet_cli_signature *s, unsigned *out_replicas, double *out_error)
 {
     static const unsigned tried[] = {1, 2, 4, 16, 64};
     struct peet_error error = {0};
     struct peet_sim_tally t;
+    const unsigned fixed = (unsigned)asked->replicas;
     double best = -1;
     for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
         unsigned replicas = fixed ? fixed : tried[i];
         if (!fixed && i && seed->blocks * replicas > 1u << 18) /* 128 MiB are enough to flush what the surface knows */
             break;
-        if (peet_cli_bench_surface(seed, replicas, &t, &error))
+        if (peet_cli_bench_surface(seed, replicas, asked->sharing, &t, &error))
             return peet_cli_fail(&error);
         double mean = peet_cli_surface_error(&t, &s->tally, 0, s->has_counts ? 3 : 0, NULL);
         if (best < 0 || mean < best) {
@@ -597,7 +598,7 @@ static int choose_seed(const struct asked *asked, const struct peet_cli_signatur
         double mean = 0;
         status = make_seed(asked, s, tried[i], 1, random, &seed);
         if (!status)
-            status = choose_replicas(&seed, s, (unsigned)asked->replicas, &replicas, &mean);
+            status = choose_replicas(asked, &seed, s, &replicas, &mean);
         if (status || (i && mean >= *out_error)) { /* still longer ones are no better */
             peet_cli_seed_fini(&seed);
             break;
@@ -636,12 +637,12 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
         }
         if (!status && strcmp(asked->output, "-") != 0)
             printf(
-                "%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s: %.3f%% mean absolute error\n",
+                "%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s%s: %.3f%% mean absolute error\n",
                 asked->output, n > 1 ? ", phase " : " ", i + 1, (unsigned long long)seeds[i].references, seeds[i].n,
                 replicas[i], (unsigned long long)seeds[i].blocks * replicas[i] * 512,
                 signatures[i].has_counts ? "68 caches with lines of 64 to 512 bytes"
                                          : "17 caches with lines of 512 bytes",
-                mean);
+                asked->sharing > 0 ? ", of a thread that shares so much" : "", mean);
         if (!status && asked->writes > peet_cli_bench_stores(&seeds[i]))
             peet_cli_complain(
                 "--writes: %.1f%% of the references can store in place of loads; further stores come after loads, and hit in any cache",

@@ -110,10 +110,10 @@ int peet_cli_bench_write(FILE *out, const void *bench);
 /** peet_cli_bench_stores() - the share of references that can store in place of a load; further stores are more references, which hit
  * in any cache */
 double peet_cli_bench_stores(const struct peet_cli_seed *seed);
-/** peet_cli_bench_surface() - what its inner loop references from the second round on, of one phase.  Returns: 0 or
- * PEET_ENOMEM */
-int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out_tally,
-    struct peet_error *error);
+/** peet_cli_bench_surface() - what its inner loop references from the second round on, of one phase and thread.  What others do
+ * to the memory of all is not in it.  Returns: 0 or PEET_ENOMEM */
+int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, double sharing,
+    struct peet_sim_tally *out_tally, struct peet_error *error);
 
 /* ---------------------------------------------------------------------------------------------- reports */
 

@@ -8,7 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AGAIN_BITS = 5, ELEMENT_SHIFT = AGAIN_BITS + 1, PER_LINE = 10, ROUNDS = 16 };
+/* SPILLED: of a stretch, references to what compilers keep on the stack */
+enum {
+    STRETCH = 64,
+    SPILLED = 10,
+    SPILLED_WORDS = 5,
+    AGAIN_BITS = 5,
+    ELEMENT_SHIFT = AGAIN_BITS + 1,
+    PER_LINE = 10,
+    ROUNDS = 16
+};
 
 static const char head[] =
     "/*\n"
@@ -106,18 +115,22 @@ static const char body[] =
     "{\n"
     "    struct thread *t = arg;\n\n"
     "    for (unsigned p = 0; p < PHASES; p++) {\n"
-    "        uint32_t mine = t->own[p].first, ours = shared[p].first;\n"
+    "        const struct array a[2] = { t->own[p], shared[p] };\n"
+    "        uint32_t mine = a[0].first, ours = a[1].first, sum = 0;\n"
     "        uint64_t left = t->loads / 65536 * phases[p].share + t->loads % 65536 * phases[p].share / 65536;\n\n"
     "        for (unsigned turn = t->number; left; turn++) {\n"
     "            uint64_t some = left < 64 ? left : 64;\n\n"
     "            if (!SHARING)\n"
     "                some = left;\n"
-    "            if (turn * 2654435761u >> 16 < SHARING)\n"
-    "                ours = chase(&phases[p], shared[p].data, ours, some, &t->sum);\n"
+    "            const int is_ours = (int)(turn * 2654435761u >> 16) < SHARING;\n"
+    "            const uint32_t at = chase(&phases[p], is_ours ? a[1].data : a[0].data, is_ours ? ours : mine, some, &sum);\n\n"
+    "            if (is_ours)\n"
+    "                ours = at;\n"
     "            else\n"
-    "                mine = chase(&phases[p], t->own[p].data, mine, some, &t->sum);\n"
+    "                mine = at;\n"
     "            left -= some;\n"
     "        }\n"
+    "        t->sum += sum;\n"
     "    }\n"
     "    return 0;\n"
     "}\n\n"
@@ -210,7 +223,7 @@ int peet_cli_bench_write(FILE *out, const void *what)
     fputs(head, out);
     /* The order's numbers and the shares are of 65536. */
     fprintf(out, "enum { PHASES = %zu, THREADS = %u, SHARING = %u };\n#define WRITES %d\n#define LOADS %llu\n\n",
-        b->nphases, b->threads, (unsigned)(b->sharing * 65536), b->writes > 0, (unsigned long long)loads);
+        b->nphases, b->threads, parts(b->sharing), b->writes > 0, (unsigned long long)loads);
     fputs(body, out);
     for (size_t p = 0; p < b->nphases; p++) {
         const struct peet_cli_seed *s = &b->seeds[p];
@@ -234,11 +247,39 @@ int peet_cli_bench_write(FILE *out, const void *what)
     return ferror(out);
 }
 
-int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out,
-    struct peet_error *error)
+/* One of a thread's two walks, where it is: through its own memory, and through that of all. */
+struct walk {
+    uint64_t first; /* address */
+    unsigned copy;
+    size_t step;
+};
+
+/* As the program's chase(): so many loads from here on. */
+static void chase(struct walk *w, const struct peet_cli_seed *seed, unsigned replicas, uint64_t loads,
+    struct peet_sim_surface *s, struct peet_sim_tally *out)
+{
+    while (loads) {
+        const struct peet_cli_step *step = &seed->steps[w->step];
+        const uint64_t copy = w->first + w->copy * seed->blocks * 512;
+        peet_sim_surface_reference(s, copy + step->element * 4ull, out);
+        loads--;
+        for (uint32_t n = 0; n < step->again && loads; n++, loads--)
+            peet_sim_surface_reference(s, copy + peet_cli_step_again(step, n) * 4ull, out);
+        if (++w->step == seed->n) {
+            w->step = 0;
+            w->copy = (w->copy + 1) % replicas;
+        }
+    }
+}
+
+int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, double sharing,
+    struct peet_sim_tally *out, struct peet_error *error)
 {
     struct peet_sim_surface *s = peet_sim_surface_new();
+    struct walk mine = {0}, ours = {replicas * seed->blocks * 512, 0, 0};
     struct peet_sim_tally warm;
+    const uint64_t stack = 2 * ours.first, once = replicas * seed->references, loads = sharing > 0 ? 2 * once : once;
+    uint32_t turn = 0;
     memset(out, 0, sizeof(*out));
     for (unsigned round = 0; s && round < 2; round++) {
         if (round) {
@@ -246,13 +287,12 @@ int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, 
             peet_sim_tally_settle(out);
             warm = *out;
         }
-        for (uint64_t r = 0; r < replicas; r++)
-            for (size_t i = 0; i < seed->n; i++) {
-                const struct peet_cli_step *step = &seed->steps[i];
-                peet_sim_surface_reference(s, r * seed->blocks * 512 + step->element * 4ull, out);
-                for (uint32_t n = 0; n < step->again; n++)
-                    peet_sim_surface_reference(s, r * seed->blocks * 512 + peet_cli_step_again(step, n) * 4ull, out);
-            }
+        for (uint64_t left = loads, some; left; left -= some) { /* as the program's work(), of its first thread */
+            some = sharing > 0 && left > STRETCH ? STRETCH : left;
+            for (unsigned i = 0; sharing > 0 && i < SPILLED; i++)
+                peet_sim_surface_reference(s, stack + i % SPILLED_WORDS * 8, out);
+            chase(turn++ * 2654435761u >> 16 < parts(sharing) ? &ours : &mine, seed, replicas, some, s, out);
+        }
     }
     if (!s || peet_sim_surface_flush(s)) {
         peet_sim_surface_free(s);

@@ -113,6 +113,14 @@ must "$peetcc" -O2 -pthread -o phases phases.c
 run --cores 3 --machine bus --observe locality -d phases.out -- ./phases 100000 || fail "phases"
 [ "$(value phases.out/stats.json locality.sharing.several_writers_lines)" -gt 10 ] || fail "nothing is shared"
 equal "contexts" 3 "$(python3 -c 'import json; print(len(json.load(open("phases.out/stats.json"))["locality"]["contexts"]))')"
+# what is said of a thread that shares is what it does
+must "$peet" locality bench ocean.json -n 20000 --sharing 0.3 -o shares.c >said
+must "$peetcc" -O2 -pthread -o shares shares.c
+run --roi=only --observe locality -d shares.out -- ./shares 1000000 || fail "shares"
+must "$peet" locality report ocean.json shares.out >report.txt
+claimed=$(sed -n 's/.*of a thread that shares so much: \([0-9.]*\)%.*/\1/p' said)
+measured=$(sed -n 's/.* 68 caches, 64 to 512 B: \([0-9.]*\) .*/\1/p' report.txt)
+awk -v a="$claimed" -v b="$measured" 'BEGIN { exit !(a > 0 && b > 0 && a - b < 0.4 && b - a < 0.4) }' || fail "said to be off by $claimed, measured $measured"
 run --observe locality -d ocean2.out -- ./ocean 60 40 >/dev/null || fail "ocean"
 must "$peet" locality phases ocean2.out -n 20000 -o windows.c
 must "$PEET_PLAIN_CC" -O2 -pthread -o windows windows.c
