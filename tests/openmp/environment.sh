@@ -45,7 +45,7 @@ for cores in 1 3 16; do
 done
 
 # What makes no sense is said, and ignored.
-for wrong in OMP_NUM_THREADS=many OMP_SCHEDULE=sometimes OMP_STACKSIZE=-3 OMP_DYNAMIC=perhaps OMP_MAX_ACTIVE_LEVELS=-2; do
+for wrong in OMP_PLACES=somewhere OMP_NUM_THREADS=many OMP_SCHEDULE=sometimes OMP_STACKSIZE=-3 OMP_DYNAMIC=perhaps OMP_MAX_ACTIVE_LEVELS=-2; do
     env "$wrong" "$peet" run --quiet --cores 2 -d run -- ./recorded >got 2>errors || fail "$wrong"
     grep -q "OpenMP: $wrong is ignored" errors || fail "$wrong: nothing said: $(cat errors)"
 done

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places and binding.  The mapper decides which processor runs a thread (policy affinity keeps it where it was); places
- * and bindings are accepted, remembered and told, each processor of the simulated machine being a place of its own when
- * there are places at all.  And omp_display_affinity() with its format.
+ * Binding.  The mapper decides which processor runs a thread (policy affinity keeps it where it was); places (places.c) and
+ * bindings are accepted, remembered and told.  And omp_display_affinity() with its format.
  */
 #include "openmp.h"
 
@@ -11,35 +10,31 @@
 #include <string.h>
 #include <unistd.h>
 
-static int nplaces(void)
-{
-    return peet__omp_env.has_places ? (int)peet_rt_processors() : 0;
-}
-
-static int my_place(void)
-{
-    return nplaces() ? (int)peet_rt_cpu() : -1;
-}
-
 /* clang-format off */
 ENTRY(int, omp_get_proc_bind, (void)) { return peet__omp_self()->task->icvs.proc_bind; }
-ENTRY(int, omp_get_num_places, (void)) { peet__omp_self(); return nplaces(); }
-ENTRY(int, omp_get_place_num_procs, (int place)) { peet__omp_self(); return place >= 0 && place < nplaces(); }
+ENTRY(int, omp_get_num_places, (void)) { peet__omp_self(); return peet__omp_nplaces(); }
+ENTRY(int, omp_get_place_num, (void)) { peet__omp_self(); return peet__omp_place_of(peet_rt_cpu()); }
+ENTRY(int, omp_get_partition_num_places, (void)) { peet__omp_self(); return peet__omp_nplaces(); }
 /* clang-format on */
+ENTRY(int, omp_get_place_num_procs, (int place))
+{
+    int n;
+    peet__omp_self();
+    peet__omp_place(place, &n);
+    return n;
+}
 ENTRY(void, omp_get_place_proc_ids, (int place, int *ids))
 {
+    int n;
     peet__omp_self();
-    if (place >= 0 && place < nplaces())
-        ids[0] = place;
+    const int *all = peet__omp_place(place, &n);
+    for (int i = 0; i < n; i++)
+        ids[i] = all[i];
 }
-/* clang-format off */
-ENTRY(int, omp_get_place_num, (void)) { peet__omp_self(); return my_place(); }
-ENTRY(int, omp_get_partition_num_places, (void)) { peet__omp_self(); return nplaces(); }
-/* clang-format on */
 ENTRY(void, omp_get_partition_place_nums, (int *places))
 {
     peet__omp_self();
-    for (int i = 0; i < nplaces(); i++)
+    for (int i = 0; i < peet__omp_nplaces(); i++)
         places[i] = i;
 }
 
@@ -124,6 +119,24 @@ static const struct field {
 } fields[] = {{'t', "team_num"}, {'T', "num_teams"}, {'L', "nesting_level"}, {'n', "thread_num"}, {'N', "num_threads"},
     {'a', "ancestor_tnum"}, {'H', "host"}, {'P', "process_id"}, {'i', "native_thread_id"}, {'A', "thread_affinity"}};
 
+/* "0,1,4-7" */
+static void put_processors(int place, char *out, size_t bytes)
+{
+    int n;
+    const int *ids = peet__omp_place(place, &n);
+    size_t used = 0;
+    *out = '\0';
+    for (int i = 0, end; i < n && used < bytes; i = end) {
+        for (end = i + 1; end < n && ids[end] == ids[end - 1] + 1; end++)
+            ;
+        if (end - i < 3) /* two are no range */
+            end = i + 1;
+        used += (size_t)snprintf(out + used, bytes - used, "%s%d", i ? "," : "", ids[i]);
+        if (end > i + 1 && used < bytes)
+            used += (size_t)snprintf(out + used, bytes - used, "-%d", ids[end - 1]);
+    }
+}
+
 static void value_of(char letter, char *out, size_t bytes)
 {
     const struct omp_thread *thread = peet__omp_self();
@@ -159,10 +172,7 @@ static void value_of(char letter, char *out, size_t bytes)
         snprintf(out, bytes, "%d", (int)gettid());
         break;
     case 'A':
-        if (nplaces() || peet_rt_processors() == 1)
-            snprintf(out, bytes, "%u", nplaces() ? peet_rt_cpu() : 0);
-        else
-            snprintf(out, bytes, peet_rt_processors() == 2 ? "0,%u" : "0-%u", peet_rt_processors() - 1);
+        put_processors(peet__omp_place_of(peet_rt_cpu()), out, bytes);
         break;
     default:
         snprintf(out, bytes, "undefined");

@@ -118,11 +118,11 @@ static void read_waiting(struct omp_environment *env)
 
 static int bind_of(const char *word)
 {
-    static const char *const words[] = {"false", "true", "master", "close", "spread"};
+    static const char *const words[] = {"false", NULL, "master", "close", "spread"};
     for (int i = 0; i < 5; i++)
-        if (word_is(word, words[i]))
+        if (words[i] && word_is(word, words[i]))
             return i;
-    return word_is(word, "primary") ? 2 : -1;
+    return word_is(word, "primary") ? 2 : word_is(word, "true") ? 4 : -1;
 }
 
 static void read_bind(struct omp_environment *env)
@@ -143,9 +143,22 @@ static void read_bind(struct omp_environment *env)
     }
     if (env->nbind_list > 0)
         env->icvs.proc_bind = env->bind_list[0];
-    else if (value_of("OMP_PLACES")) /* places ask for a binding, and false for no places */
+    else if (value_of("OMP_PLACES")) /* places ask for a binding, and false for one place of all processors */
         env->icvs.proc_bind = 4;     /* spread */
-    env->has_places = env->icvs.proc_bind != 0;
+}
+
+static void read_places(const struct omp_environment *env)
+{
+    const char *value = value_of("OMP_PLACES");
+    switch (peet__omp_places_read(value, env->icvs.proc_bind != 0)) {
+    case PEET__OMP_NO_LIST:
+        refuse("OMP_PLACES", value,
+            "it must be threads, cores, sockets, ll_caches, numa_domains, or a list of places as {0:2}:4:2; each processor is one now");
+        break;
+    case PEET__OMP_NO_PROCESSORS:
+        refuse("OMP_PLACES", value, "the machine has no processor of these");
+        break;
+    }
 }
 
 static void read_schedule(struct omp_environment *env)
@@ -259,6 +272,7 @@ void peet__omp_environment_read(void)
         .allocator = 1};
     read_threads(env);
     read_bind(env);
+    read_places(env);
     read_schedule(env);
     read_bool("OMP_DYNAMIC", &env->icvs.dynamic);
     read_bool("OMP_NESTED", &nested);

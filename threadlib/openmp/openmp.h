@@ -104,8 +104,7 @@ struct omp_environment {
     int cancellation, max_task_priority, display, display_affinity;
     int teams, teams_thread_limit; /* 0: not said */
     size_t stack_bytes;            /* 0: the default */
-    int has_places;
-    int blocktime_ms, library; /* only told: kmp_get_blocktime(), kmp_get_library() */
+    int blocktime_ms, library;     /* only told: kmp_get_blocktime(), kmp_get_library() */
 };
 extern struct omp_environment peet__omp_env;
 
@@ -339,6 +338,17 @@ int peet__omp_threads_at(int level);
 /* ---- images.c */
 /** Look whether the program or a library of it makes tasks. */
 void peet__omp_tasks_find(void);
+
+/* ---- places.c */
+enum { PEET__OMP_PLACES, PEET__OMP_NO_LIST, PEET__OMP_NO_PROCESSORS };
+/** OMP_PLACES; NULL: each processor is a place.  @bound: no: all are one place.  Returns: one of these: a list that is none has
+ * the effect of NULL, one without a processor that there is that of all in one place */
+int peet__omp_places_read(const char *text, int bound);
+int peet__omp_nplaces(void);
+/** The processors of a place, in order; none of one that there is not. */
+const int *peet__omp_place(int place, int *out_n);
+/** The first place that has the processor, else the first of all. */
+int peet__omp_place_of(unsigned processor);
 
 /* ---- affinity.c */
 /** OMP_DISPLAY_AFFINITY: the line of the calling thread */
