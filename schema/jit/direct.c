@@ -180,6 +180,12 @@ static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, i
     add_constant(e, R15, w->d.stamps - w->stamps);
     add_constant(e, R12, m->f->blocks[index].ninsns);
     memory(e, 0xff, 0, R8, count_of(index)); /* inc qword [r8 + …] */
+    if (m->direct->table.paths) {
+        load(e, RAX, RBX, RUN(path));
+        CODE(e, "\xc7\x00"); /* mov dword [rax], imm32 */
+        word32(e, m->f->blocks[index].id);
+        add_to_memory(e, RBX, RUN(path), 4);
+    }
     update_registers(e, registers, RDX, &m->f->code[index]);
     last_is(m, index);
     add_constant(e, RBP, 8 * (uint64_t)words);
@@ -348,6 +354,13 @@ static void emit_loop(struct emitter *m, struct requested *w)
     CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
     if (counted)
         memory(e, 0x01, RAX, R8, count_of(index)); /* add [r8 + …], rax */
+    if (m->direct->table.paths) {
+        load(e, RCX, RBX, RUN(path));
+        CODE(e, "\xc7\x01"); /* mov dword [rcx], imm32 */
+        word32(e, m->f->blocks[index].id | PEET_DIRECT_TIMES);
+        CODE(e, "\x89\x41\x04"); /* mov [rcx + 4], eax */
+        add_to_memory(e, RBX, RUN(path), 8);
+    }
     move_registers(m, c);
     last_is(m, index);
     CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */

@@ -118,6 +118,7 @@ struct peet_sim_ahead *peet_sim_ahead_new(const struct peet_sim_ahead_machine *m
         .loop = loop,
         .iterations = iterations_of,
         .unreported = machine->unreported,
+        .paths = machine->paths,
         .logged = ncontexts > 1};
     return a;
 }

@@ -43,6 +43,7 @@ struct peet_sim_ahead_machine {
     void *self;
     uint32_t line_shift, hints_mask;
     uint32_t clock_shift; /* cost() is in cycles / 2^clock_shift */
+    int paths;            /* run.path has memory: see struct peet_direct_table */
     int varies;           /* cost() may change: peet_sim_ahead_costs(); it is at least 1 then */
     uint64_t hit_cycles;  /* each reference takes them, hit or miss, in however many lines */
     /** cost() - Returns: what a block takes beside its references */

@@ -66,8 +66,8 @@
     X(sample_warm, "instructions", 0, 1000000, 2000, "with sample_period: of a window, to fill the pipeline") \
     X(sample_measure, "instructions", 1, 1000000, 1000, "... and those that count") \
     X(sample_near, "instructions", 1, 1000000000, 0, \
-        "with sample_period: branch predictors, instruction caches and translation buffers see so many instructions " \
-        "before a window; those before them only move data caches, in machine code; default: they see all") \
+        "with sample_period: all is seen by caches and predictors for so many instructions before a window, and half as " \
+        "many more; what is farther goes in machine code, and only moves data caches and branch predictors; default: no code does") \
     X(branch_table_bits, "bits", 2, 24, 13, "2^n counters of the direction predictor") \
     X(branch_tables, "tables", 2, 8, 8, "branch=tage: tables with tags, each of a fourth as many entries") \
     X(branch_history_bits, "bits", 4, 256, 128, "history of the direction predictor (gshare: up to 63)") \
@@ -82,6 +82,9 @@
     X(memory, "preset|hierarchy|flat", 1, "caches and DRAM, or every load an L1 hit") \
     X(branch, "preset|tage|gshare|bimodal|always|perfect", 1, \
         "direction predictor; perfect: nor are targets ever unknown") \
+    X(sample_branches, "preset|all|near", 1, \
+        "with sample_near: branch predictors see all that was executed, or only what is near a window: twice as fast, and wrong " \
+        "where what comes again after a long time is learnt by heart") \
     X(fetch_past_taken, "preset|on|off", 1, \
         "with fetch_uops: a cycle in which a taken branch is fetched goes on behind its target") \
     X(fetch_past_line, "preset|on|off", 1, "with fetch_uops: a cycle of fetch goes on in the next line of 64 bytes") \
@@ -120,6 +123,7 @@ enum { X86_ON = 1, X86_OFF };
 enum { PARTIAL_MERGE = 1, PARTIAL_RENAME };
 enum { FUSION_OFF = 1, FUSION_COMPARE, FUSION_ARITHMETIC };
 enum { RENAMING_OFF = 1, RENAMING_ON };
+enum { BRANCHES_ALL = 1, BRANCHES_NEAR };
 enum { HISTORY_PATH = 1, HISTORY_OUTCOMES };
 enum { UNDERFLOW_WRONG = 1, UNDERFLOW_AROUND };
 enum { UNTAKEN_LEARNT = 1, UNTAKEN_FREE };

@@ -300,8 +300,8 @@ struct x86_configurations {
 };
 
 struct x86 {
-    struct peet_sim_ahead
-        *ahead; /* far from windows of sampled timing (sampling_far.c); NULL: no block goes that way */
+    /* far from windows of sampled timing (sampling_far.c); NULL: no block goes that way */
+    struct peet_sim_ahead *ahead;
     const struct peet_env *env;
     struct x86_config config;
     struct x86_memory_config *memory_config;
@@ -397,6 +397,9 @@ static inline void x86_core_restart(struct x86_thread *t, uint64_t now)
     }
     t->base = t->starved = 0;
 }
+
+/** x86_core_follow() - control comes to a block, and to its end: branch predictors alone see it */
+void x86_core_follow(struct x86_thread *t, const struct x86_code *code);
 
 /** x86_core_last_branch() - a block ends with this branch */
 static inline void x86_core_last_branch(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,

@@ -78,12 +78,11 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
     }
 }
 
-void x86_core_enter(struct x86_thread *t, const struct x86_code *code)
+static void predict(struct x86_thread *t, const struct x86_code *code)
 {
-    struct x86 *x = t->cpu->x;
     const struct peet_block *block = code->block;
 
-    if (t->last.op && x->config.branch != BRANCH_PERFECT)
+    if (t->last.op && t->cpu->x->config.branch != BRANCH_PERFECT)
         resolve(t, block);
     else if (__builtin_expect(t->unseen, 0))
         peet_sim_branch_back(&t->predictor, block->pc);
@@ -91,6 +90,22 @@ void x86_core_enter(struct x86_thread *t, const struct x86_code *code)
     t->last.op = NULL;
     if (code->ends == BRANCH_COND)
         peet_sim_branch_soon(&t->predictor, code->branch_pc);
-    if (x->memory)
+}
+
+void x86_core_enter(struct x86_thread *t, const struct x86_code *code)
+{
+    predict(t, code);
+    if (t->cpu->x->memory)
         fetch(t, code);
+}
+
+void x86_core_follow(struct x86_thread *t, const struct x86_code *code)
+{
+    const struct x86_op *last = code->nops ? &code->ops[code->nops - 1] : NULL;
+
+    if (!last) /* the last branch goes on to what follows */
+        return;
+    predict(t, code);
+    if (last->branch)
+        x86_core_last_branch(t, last, code->block, t->frontier);
 }

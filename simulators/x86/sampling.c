@@ -15,7 +15,7 @@ static const uint8_t priced[X86_PRICED] = {CPI_L2, CPI_L3, CPI_DRAM, CPI_COHEREN
 /* by enum x86_served; hits cost nothing beside the block's own cycles, and have none of these */
 static const uint8_t price_of[X86_SERVED] = {
     [X86_L1] = 0, [X86_L2] = 0, [X86_L3] = 1, [X86_REMOTE] = 3, [X86_DRAM] = 2};
-enum { PRICE_COHERENCE = 3, PRICE_TLB = 4, OWN = X86_PRICED };
+enum { PRICE_SECOND = 0, PRICE_COHERENCE = 3, PRICE_TLB = 4, OWN = X86_PRICED };
 
 /* Windows count less by these factors with each one that comes after them. */
 static const double block_keeps = 15.0 / 16, price_keeps = 15.0 / 16;
@@ -49,8 +49,10 @@ int x86_sampling_init(struct x86 *x)
 void x86_sampling_fini(struct x86 *x)
 {
     for (unsigned i = 0; x->threads && i < x->nthreads; i++) {
-        if (x->threads[i].sampling)
+        if (x->threads[i].sampling) {
             free(x->threads[i].sampling->touched);
+            free(x->threads[i].sampling->far_path);
+        }
         free(x->threads[i].sampling);
     }
 }
@@ -119,22 +121,32 @@ static double strings(const struct x86_thread *t, const struct peet_block *block
 double x86_sampling_cost(struct x86 *x, const struct peet_block *block)
 {
     const struct x86_code *code = x86_core_code(x, block);
+    const struct x86_estimate *e;
 
     if (!code)
         return 0;
-    return own(code) +
-        (code->estimate.seen > 0 ? x->prices.between[X86_PRICED_BRANCH] * code->estimate.wrong / code->estimate.seen
-                                 : 0);
+    e = &code->estimate;
+    return own(code) + (e->entered > 0 ? x->prices.between[X86_PRICED_BRANCH] * e->wrong / e->entered : 0) +
+        (e->seen > 0 ? e->second / e->seen : 0);
 }
 
-/** Whether a branch mispredicted to this block is worth knowing where predictors stand still. */
-static void see_branch(struct x86_estimate *e, uint64_t wrong)
-{
-    enum { SEEN_MOST = 1 << 12 };
+enum { SEEN_MOST = 1 << 12 }; /* executions: from then on older ones count less */
 
+void x86_sampling_entered(struct x86_estimate *e, uint64_t wrong)
+{
     e->wrong += (double)wrong;
-    if (++e->seen > SEEN_MOST) {
+    if (++e->entered > SEEN_MOST) {
         e->wrong /= 2;
+        e->entered /= 2;
+    }
+}
+
+/** What a block has waited for L2 near windows. */
+static void see_second(struct x86_estimate *e, double cycles)
+{
+    e->second += cycles;
+    if (++e->seen > SEEN_MOST) {
+        e->second /= 2;
         e->seen /= 2;
     }
 }
@@ -249,23 +261,34 @@ static int64_t to_next(const struct x86 *x, struct x86_sampling *s)
     return (int64_t)(gap - gap / 4 + peet_sim_random_below(&s->random, gap / 2 + 1));
 }
 
-/** What is far from the next window takes so many cycles, if all of it is like what was before; the rest is left. */
+/**
+ * What is far from the next window: so many instructions, whatever time they take.  Were it so much time, windows would fall
+ * where it goes slowly.  The rest is left, a random number: far from windows loops go round as one, so that what is far ends
+ * at the ends of loops.
+ */
 static void go_far(struct x86_thread *t)
 {
+    enum { PRIOR = 16, LEAST = 64 }; /* parts of it: how much what was before counts; what is not worth a stretch */
     struct x86_sampling *s = t->sampling;
-    const int64_t near = t->cpu->x->config.sample_near;
+    const uint64_t least = t->cpu->x->config.sample_near;
+    const int64_t near = (int64_t)(least + peet_sim_random_below(&s->random, least / 2 + 1));
     uint64_t busy = 0;
 
-    if (!t->cpu->x->ahead || !near || s->left < 2 * near)
+    if (!t->cpu->x->ahead || !least || s->left < 2 * near)
         return;
     for (unsigned i = 0; i < CPI_LOCK; i++)
         busy += t->cycles[i];
     s->phase = SAMPLING_FAR;
-    s->far_until = t->frontier + (uint64_t)((double)(s->left - near) * (double)busy / (double)t->instructions);
-    s->gap += (double)(s->left - near);
+    s->far_left = s->left - near;
+    s->far_least = s->far_left / LEAST;
+    s->far_until = 0;
+    s->far_did = (double)s->far_left / PRIOR;
+    s->far_took = s->far_did * (double)busy / (double)t->instructions;
     s->left = near;
-    t->last.op = NULL;
-    t->unseen = 0;
+    if (!s->far_path) { /* predictors do not follow */
+        t->last.op = NULL;
+        t->unseen = 0;
+    }
 }
 
 static void open_window(struct x86_thread *t)
@@ -341,24 +364,41 @@ static int64_t lead_of(const struct x86 *x, const struct x86_code *code, uint64_
     return lead > (int64_t)frontier ? (int64_t)frontier : lead;
 }
 
+/** What of this kind costs that came since then. */
+static double price_since(const struct x86_thread *t, unsigned kind, const uint64_t latency[X86_PRICED],
+    const uint64_t met[X86_PRICED])
+{
+    const struct x86_prices *p = &t->cpu->x->prices;
+
+    return (double)(t->sampling->latency[kind] - latency[kind]) * p->between[kind] +
+        (double)(t->sampling->met[kind] - met[kind]) * p->each[kind];
+}
+
 /** What misses and mispredictions cost that came since then, for a block at this place.  Returns: cycles that pass now */
 static uint64_t pay(struct x86_thread *t, struct x86_place *place, const uint64_t latency[X86_PRICED],
     const uint64_t met[X86_PRICED])
 {
     struct x86_sampling *s = t->sampling;
-    const struct x86_prices *p = &t->cpu->x->prices;
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < X86_PRICED; i++)
         if (s->latency[i] != latency[i] || s->met[i] != met[i]) {
-            const double price =
-                (double)(s->latency[i] - latency[i]) * p->between[i] + (double)(s->met[i] - met[i]) * p->each[i];
+            const double price = price_since(t, i, latency, met);
 
             s->owed[i] += price;
             s->gap_charged[i] += price;
             sum += pass(t, place, &s->owed[i], priced[i]);
         }
     return sum;
+}
+
+/** Far from windows, what L2 serves is in the block's cost: L1D's prefetcher does not see the hits there by which it goes. */
+static void pass_over_second(struct x86_sampling *s, uint64_t latency[X86_PRICED], uint64_t met[X86_PRICED])
+{
+    s->latency_then[PRICE_SECOND] += s->latency[PRICE_SECOND] - latency[PRICE_SECOND];
+    s->met_then[PRICE_SECOND] += s->met[PRICE_SECOND] - met[PRICE_SECOND];
+    latency[PRICE_SECOND] = s->latency[PRICE_SECOND];
+    met[PRICE_SECOND] = s->met[PRICE_SECOND];
 }
 
 uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *access, uint64_t now)
@@ -374,6 +414,7 @@ uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *acce
     s->lead = lead_of(x, code, now);
     x86_memory_access(x->memory, access, now - (uint64_t)s->lead, &out);
     x86_sampling_missed(t, access, &out, now - (uint64_t)s->lead, now);
+    pass_over_second(s, latency, met);
     return pay(t, &x->stacks.places[code->first_place], latency, met);
 }
 
@@ -382,22 +423,31 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     struct x86 *x = t->cpu->x;
     struct x86_sampling *s = t->sampling;
     struct x86_place *place = &x->stacks.places[code->first_place];
-    const int far = s->phase == SAMPLING_FAR;
+    struct x86_estimate *e = &x->codes[code->block->id].estimate;
+    const int far = s->phase == SAMPLING_FAR, again = s->far_again >= code->block->ninsns;
+    const int branches = far ? s->far_path != NULL && !again : !again;
     uint64_t latency[X86_PRICED], met[X86_PRICED];
 
     memcpy(latency, s->latency, sizeof latency);
     memcpy(met, s->met, sizeof met);
     s->lead = lead_of(x, code, t->frontier);
-    x86_simple_warm(t, code, values, !far);
+    x86_simple_warm(t, code, values, branches);
+    if (again)
+        s->far_again -= code->block->ninsns;
+    if (branches)
+        x86_sampling_entered(e, t->mispredicts - s->latency[X86_PRICED_BRANCH]);
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
-    if (!far)
-        see_branch(&x->codes[code->block->id].estimate, t->mispredicts - latency[X86_PRICED_BRANCH]);
+    if (far) {
+        latency[X86_PRICED_BRANCH] = t->mispredicts;
+        pass_over_second(s, latency, met);
+    } else {
+        see_second(e, price_since(t, PRICE_SECOND, latency, met));
+    }
     s->owed[OWN] += (far ? x86_sampling_cost(x, code->block) : own(code)) + strings(t, code->block, values);
     t->frontier += pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
     t->frontier += pay(t, place, latency, met);
     s->estimated_instructions += code->nops;
-    if (!far)
-        s->gap += code->nops;
+    s->gap += code->nops;
 }
 
 static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_t *values)
@@ -407,7 +457,7 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
     const uint64_t begun = t->frontier;
     const int measured = s->phase == SAMPLING_MEASURE;
     uint64_t before[X86_PRICED], met[X86_PRICED], cycles[X86_PRICED];
-    double rest;
+    double rest, second = 0;
 
     memcpy(before, s->latency, sizeof before);
     memcpy(met, s->met, sizeof met);
@@ -415,7 +465,6 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
         cycles[i] = t->cycles[priced[i]];
     x86_core_block(t, code, values);
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
-    see_branch(e, t->mispredicts - before[X86_PRICED_BRANCH]);
     s->detailed_instructions += code->nops;
     rest = (double)(t->frontier - begun) - strings(t, code->block, values);
     for (unsigned i = 0; i < X86_PRICED; i++) {
@@ -424,12 +473,15 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
         const double charged = fmin((double)(t->cycles[priced[i]] - cycles[i]), most);
 
         rest -= charged;
+        second += i == PRICE_SECOND ? charged : 0;
         if (measured) {
             s->charged[i] += charged;
             s->waited[i] += waited;
             s->missed[i] += (double)(s->met[i] - met[i]);
         }
     }
+    x86_sampling_entered(e, t->mispredicts - before[X86_PRICED_BRANCH]);
+    see_second(e, second);
     if (measured) {
         s->measured += (double)(t->frontier - begun);
         s->foreseen += own(code) + strings(t, code->block, values) + price(t, before);
@@ -452,15 +504,14 @@ void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const
 
     if (!code->nops)
         return;
-    if (s->phase == SAMPLING_FAR ? t->frontier >= s->far_until : __builtin_expect(s->left <= 0, 0)) {
+    if (s->phase == SAMPLING_FAR ? s->far_left <= s->far_least : __builtin_expect(s->left <= 0, 0)) {
         next_phase(t);
     } else if (__builtin_expect(!code->estimate.known, 0) && s->phase == SAMPLING_BETWEEN &&
         mine->estimate.asked < ASKED_MOST) {
         mine->estimate.asked++;
         next_phase(t);
     }
-    if (s->phase != SAMPLING_FAR)
-        s->left -= code->nops;
+    *(s->phase == SAMPLING_FAR ? &s->far_left : &s->left) -= code->nops;
     if (s->phase <= SAMPLING_FAR)
         between(t, code, values);
     else

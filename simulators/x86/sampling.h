@@ -19,8 +19,8 @@
  *
  * With sample_near, blocks that are farther than that from the next window do less (sampling_far.c): lines that L1D has
  * are looked up in machine code, cores run ahead of each other (../common/ahead.h), misses go through the hierarchy as
- * ever.  Branch predictors, instruction caches and the recency of translations stand still; what mispredicted branches
- * cost is in the block's own cycles then.
+ * ever, and branch predictors follow the path that was taken.  Instruction caches and the recency of translations stand
+ * still, and prefetchers of L1D see misses alone; so what L2 serves, and mispredicted branches, are in a block's cycles there.
  *
  * Windows come more often at first, and where a block is met that none has seen.  Where they lie depends on the seed and
  * the program alone.
@@ -50,8 +50,9 @@ struct x86_estimate {
     double window_cycles; /* of the present window */
     double leads, misses; /* sums: by how much its loads that missed were ahead of the frontier; how many */
     double lead, window_leads;
-    double wrong, seen; /* how often a branch mispredicted to it, of so many executions; older ones count less */
-    uint64_t far_times; /* executions by machine code */
+    double wrong, entered; /* mispredicted branches to it, of so many executions; older ones count less */
+    double second, seen;   /* what it waited for L2, in so many executions near windows */
+    uint64_t far_times;    /* executions by machine code */
     uint32_t window_times, window_misses;
     uint8_t known, asked; /* each is known; windows that began because it was not */
 };
@@ -85,11 +86,17 @@ struct x86_sampling {
     double measured, foreseen, instructions; /* in the present window: cycles, what the model said, instructions */
     double charged[X86_PRICED], waited[X86_PRICED], missed[X86_PRICED]; /* ... what the model's shares learn from it */
     double gap_latency[X86_PRICED], gap_met[X86_PRICED], gap_charged[X86_PRICED]; /* ... and from the gaps before it */
-    uint64_t far_until;                                                           /* far from a window: until then */
-    uint64_t far_begun;  /* ... when its present run began, ... */
+    /* far from a window: instructions that are left, and with how few it is near; time at which the present stretch is over
+     * and they are counted again; cycles that instructions before took, and how many those were */
+    int64_t far_left, far_least;
+    uint64_t far_until;
+    double far_took, far_did;
+    uint64_t far_begun;  /* when the present run began, ... */
     uint64_t far_waited; /* ... and how long that has waited for misses; booked already */
-    uint64_t far_cycles; /* all that it did not wait */
+    uint64_t far_cycles; /* all that was not waited */
     uint64_t far_instructions;
+    uint64_t far_again;  /* instructions that will be executed again, after a rollback: predictors have seen them */
+    uint32_t *far_path;  /* what the present run has executed: struct peet_direct_run.path */
     uint8_t far_entered; /* what came before the run is booked */
     double gap;          /* instructions since the last window that came at its time */
     /* sums over these: of gap^2, gap^2 r, gap^2 r^2 and gap r, r being cycles that an instruction took more than foreseen */
@@ -116,6 +123,9 @@ uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *acce
 
 /** x86_sampling_cost() - what a block takes far from windows, in cycles, beside what its misses cost */
 double x86_sampling_cost(struct x86 *x, const struct peet_block *block);
+
+/** x86_sampling_entered() - a block has been executed, and so many branches to it were mispredicted */
+void x86_sampling_entered(struct x86_estimate *e, uint64_t wrong);
 
 /** x86_sampling_far_finish() - after the last block, before books are checked: places get their cycles */
 void x86_sampling_far_finish(struct x86 *x);

@@ -14,14 +14,20 @@
 
 #include <stdlib.h>
 
-enum { CLOCK_SHIFT = 8 }; /* blocks take fractions of cycles */
+enum {
+    CLOCK_SHIFT = 8,       /* blocks take fractions of cycles, ... */
+    LEAST = 8,             /* but not less than so many, ... */
+    MOST_CYCLES = 1 << 14, /* and a run this at most, so that its path has room: */
+    PATH = (MOST_CYCLES << CLOCK_SHIFT) / LEAST * 2 + 64,
+    SAME_MOST = 512 /* branches in a row that go the same way teach a predictor nothing after so many */
+};
 
 static uint64_t cost(void *self, const struct peet_block *block)
 {
     struct x86 *x = self;
     const uint64_t time = (uint64_t)(x86_sampling_cost(x, block) * (1 << CLOCK_SHIFT));
 
-    return time ? time : 1;
+    return time > LEAST ? time : LEAST;
 }
 
 static uint32_t find(void *self, unsigned hw, uint64_t line)
@@ -52,8 +58,44 @@ static void book(struct x86_thread *t, uint64_t now)
     t->cycles[CPI_ESTIMATED] += cycles;
     s->estimated_cycles += cycles;
     s->far_cycles += cycles;
+    s->far_took += (double)(now - t->frontier);
     s->far_waited = 0;
     t->frontier = now;
+}
+
+/** Branch predictors follow what the run has executed so far, but what they have seen before a rollback. */
+static void follow(struct x86 *x, struct x86_thread *t)
+{
+    struct x86_sampling *s = t->sampling;
+    struct peet_direct_run *run = &x->ahead->contexts[t->hw].run;
+
+    for (const uint32_t *at = s->far_path; at < run->path; at++) {
+        const struct x86_code *code = &x->codes[*at & ~PEET_DIRECT_TIMES];
+        struct x86_estimate *e = &x->codes[*at & ~PEET_DIRECT_TIMES].estimate;
+        const uint32_t insns = code->block->ninsns;
+        uint64_t times = *at & PEET_DIRECT_TIMES ? *++at : 1;
+
+        if (!insns)
+            continue;
+        if (__builtin_expect(s->far_again != 0, 0)) {
+            const uint64_t again = less(times, s->far_again / insns);
+
+            s->far_again -= again * insns;
+            times -= again;
+        }
+        if (times > SAME_MOST) {
+            t->predictor.stats.conditional += times - SAME_MOST;
+            times = SAME_MOST;
+        }
+        for (; times; times--) {
+            const uint64_t before = t->mispredicts;
+
+            x86_core_follow(t, code);
+            x86_sampling_entered(e, t->mispredicts - before);
+        }
+    }
+    s->latency[X86_PRICED_BRANCH] = t->mispredicts;
+    run->path = s->far_path;
 }
 
 static void at(void *self, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes)
@@ -101,6 +143,7 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
 
     (void)inout_stalled;
     enter(x, t);
+    follow(x, t);
     book(t, now);
     if (code)
         x86_sampling_block(t, code, event->values);
@@ -134,7 +177,9 @@ static int table(void *self, struct peet_direct_table *out)
 
         c->l1d.keys = calloc(c->l1d.tags.sets * c->l1d.tags.ways, sizeof *c->l1d.keys);
         views[i] = (struct peet_sim_view){c->l1d.keys, c->l1d.tags.stamps, &c->l1d.tags.clock, c->hints};
-        if (!c->l1d.keys)
+        if (x->config.sample_branches == BRANCHES_ALL)
+            x->threads[i].sampling->far_path = malloc(PATH * sizeof(uint32_t));
+        if (!c->l1d.keys || (x->config.sample_branches == BRANCHES_ALL && !x->threads[i].sampling->far_path))
             goto failed;
     }
     x->ahead = m->ahead = peet_sim_ahead_new(&(const struct peet_sim_ahead_machine){.env = x->env,
@@ -143,6 +188,7 @@ static int table(void *self, struct peet_direct_table *out)
                                                  .hints_mask = m->hint_mask,
                                                  .clock_shift = CLOCK_SHIFT,
                                                  .varies = 1,
+                                                 .paths = x->config.sample_branches == BRANCHES_ALL,
                                                  .cost = cost,
                                                  .find = find,
                                                  .refer = refer,
@@ -155,19 +201,36 @@ failed:
     return x->ahead ? 0 : -1;
 }
 
-/** A run may begin now, up to where the core comes near its next window; else it is declined. */
+/** So many instructions have been executed, or undone. */
+static void done(struct x86_thread *t, int64_t instructions)
+{
+    struct x86_sampling *s = t->sampling;
+
+    t->instructions += (uint64_t)instructions;
+    s->estimated_instructions += (uint64_t)instructions;
+    s->far_instructions += (uint64_t)instructions;
+    s->far_left -= instructions;
+    s->far_did += (double)instructions;
+    s->gap += (double)instructions;
+}
+
+/** A run may begin now, until half of the instructions are done that are left, if they take as long as those before; the core is
+ * asked again then.  Near the next window it is declined. */
 static struct peet_direct_run *begin(struct x86 *x, unsigned hw, struct peet_direct_run *run, uint64_t now)
 {
     struct x86_thread *t = &x->threads[hw];
     struct x86_sampling *s = t->sampling;
-    const uint64_t until = s->far_until + (now > t->frontier ? now - t->frontier : 0);
+    const uint64_t since = now > t->frontier ? now - t->frontier : 0; /* it did not run then */
 
-    if (s->phase != SAMPLING_FAR || now >= until) {
+    if (s->phase != SAMPLING_FAR || s->far_left <= s->far_least) {
         run->limit = run->until = 0;
         return run;
     }
-    run->stop = (until - now) << CLOCK_SHIFT;
+    if (now >= s->far_until + since)
+        s->far_until = now - since + 1 + (uint64_t)((double)s->far_left / 2 * s->far_took / s->far_did);
+    run->stop = less(s->far_until + since - now, MOST_CYCLES) << CLOCK_SHIFT;
     run->limit = less(run->limit, run->stop);
+    run->path = s->far_path;
     s->far_begun = now;
     s->far_waited = 0;
     s->far_entered = 0;
@@ -191,9 +254,8 @@ static uint64_t direct_end(void *self, unsigned hw)
     const uint64_t cycles = peet_sim_ahead_end(self, hw);
 
     enter(x, t);
-    t->instructions += x->ahead->contexts[hw].run.instructions;
-    t->sampling->estimated_instructions += x->ahead->contexts[hw].run.instructions;
-    t->sampling->far_instructions += x->ahead->contexts[hw].run.instructions;
+    follow(x, t);
+    done(t, (int64_t)x->ahead->contexts[hw].run.instructions);
     book(t, t->sampling->far_begun + cycles);
     return cycles;
 }
@@ -203,11 +265,11 @@ static uint64_t direct_undo(void *self, unsigned hw, uint64_t instructions)
     struct x86_thread *t = &((struct x86 *)self)->threads[hw];
     const uint64_t clock = peet_sim_ahead_undo(self, hw, instructions), cycles = t->frontier - clock;
 
-    t->instructions -= instructions;
-    t->sampling->estimated_instructions -= instructions;
-    t->sampling->far_instructions -= instructions;
+    done(t, -(int64_t)instructions);
+    t->sampling->far_again += t->sampling->far_path ? instructions : 0;
     t->sampling->estimated_cycles -= cycles;
     t->sampling->far_cycles -= cycles;
+    t->sampling->far_took -= (double)cycles;
     t->cycles[CPI_ESTIMATED] -= cycles;
     t->frontier = clock;
     return clock;

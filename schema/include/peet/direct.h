@@ -31,7 +31,8 @@ struct peet_direct_watch;
 
 #define PEET_DIRECT_ABI 10
 
-enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
+enum { PEET_DIRECT_LOOKS = 32 };      /* the most of a block */
+#define PEET_DIRECT_TIMES 0x80000000u /* of an entry of a path: the next one is how often */
 
 /**
  * A probe: references of a block that lie together.  They begin `before` bytes ahead of values[value] and span `span`
@@ -137,6 +138,9 @@ struct peet_direct_table {
     /** If not 0, a line's hint is not hints[line & hint_mask], but lines far apart may have others; see
      * peet_direct_hint().  Not with range_looks */
     uint32_t hint_factor, hint_shift;
+    /** If not 0, executions are written to run->path in their order, also those that are undone later: the block's id, or with
+     * PEET_DIRECT_TIMES its id, and then how often in a row.  Blocks that come through event() are not */
+    int paths;
 };
 
 /** Where the hint of a line is. */
@@ -167,6 +171,7 @@ struct peet_direct_run {
     uint64_t addresses[PEET_DIRECT_LOOKS];
     uint64_t reads, writes; /* table.range_looks, table.logged: begin() and ahead() set them to 0 */
     uint64_t until;         /* ahead(): a block that begins at this time or later does nothing but hit */
+    uint32_t *path;         /* table.paths: the machine's memory, with room for all that can happen before `stop` */
     uint64_t stop; /* ahead(): no block begins at this time or later whatever the limit is; 0: there is no such time */
     /* ahead(), table.logged: the machine's memory, with room for PEET_DIRECT_LOOKS more at the end */
     struct peet_direct_use *log_begin, *log_end;
