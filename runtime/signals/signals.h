@@ -107,6 +107,9 @@ uint64_t peet__timer_deadline(uint64_t s, uint64_t ns);
 /** A context takes this signal: if it is a timer's, it says from now on how often the timer has run out since (timers.c). */
 void peet__timer_taken(siginfo_t *info);
 
+/** This number names another descriptor from now on, or none (timers.c). */
+void peet__timer_closed(int fd);
+
 /** From a handler that came in the host's world: wake whoever waits for no descriptor but for signals. */
 void peet__signal_wake(void);
 

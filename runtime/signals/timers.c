@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timers that send signals: alarm(), ualarm(), setitimer(), timer_create().  They run in simulated time: a context of
- * the runtime's own, a detached thread to the mapper, sleeps until the next one is due and sends its signal.
+ * Timers that send signals: alarm(), ualarm(), setitimer(), timer_create(); and those that make a descriptor readable:
+ * timerfd_create().  They run in simulated time: a context of the runtime's own, a detached thread to the mapper, sleeps
+ * until the next one is due and sends its signal.  The kernel's own timer behind a descriptor is never armed.
  * The clocks of processor time (ITIMER_VIRTUAL, ITIMER_PROF, CLOCK_*_CPUTIME_ID) are the simulated clock as well.
  * With the setting PEET_TIMERS=host they stay the kernel's, in the host's time.
  */
 #include "signals/signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 #include <peet/module.h>
@@ -22,13 +26,15 @@ extern void __libc_free(void *);
 #define NS_PER_S 1000000000ull
 #define FIXED 3 /* the three of setitimer() */
 #define SERVICE_STACK_BYTES (256ul << 10)
+#define SET_TICKS _IOW('T', 0, uint64_t) /* TFD_IOC_SET_TICKS, whose header is not for programs */
+#define NOTIFY_DESCRIPTOR (-1)           /* beside the SIGEV_* */
 
 struct timer {
     int used;
-    uint64_t deadline;    /* in cycles; 0: not armed */
-    uint64_t interval_ns; /* 0: once */
-    uint64_t overruns, overruns_told;
-    int notify, signal;
+    uint64_t deadline;                /* in cycles; 0: not armed */
+    uint64_t interval_ns;             /* 0: once */
+    uint64_t overruns, overruns_told; /* of a descriptor: how often it has run out and nobody has read it */
+    int notify, signal, descriptor;
     int waits; /* its signal has been sent, and nobody has taken it yet */
     union sigval value;
     struct peet_ctx *target; /* SIGEV_THREAD_ID */
@@ -143,20 +149,39 @@ void peet__timer_taken(siginfo_t *info)
     info->si_overrun = (int)t->overruns_told;
 }
 
+/* It has run out so often, says the descriptor from now on, and as often as nobody has read yet. */
+static void make_readable(struct timer *t, uint64_t times)
+{
+    struct pollfd unread = {.fd = t->descriptor, .events = POLLIN};
+    if (peet__raw_syscall(SYS_poll, (long)&unread, 1, 0, 0, 0, 0) == 0)
+        t->overruns = 0;
+    t->overruns += times;
+    if (peet__raw_syscall(SYS_ioctl, t->descriptor, SET_TICKS, (long)&t->overruns, 0, 0, 0) != -ENOTTY)
+        return;
+    /* A kernel without that: once, as soon as it can. */
+    const struct itimerspec past = {{0, 0}, {0, 1}};
+    if (peet__raw_syscall(SYS_timerfd_settime, t->descriptor, TFD_TIMER_ABSTIME, (long)&past, 0, 0, 0) == 0)
+        peet__raw_syscall(SYS_poll, (long)&unread, 1, -1, 0, 0, 0);
+}
+
 /* Arm it for the next time; turns that a late service has missed are overruns, and those of a signal that still waits. */
 static void expire(unsigned index, uint64_t now)
 {
     struct timer *t = timers[index];
-    uint64_t interval = cycles_of(t->interval_ns / NS_PER_S, t->interval_ns % NS_PER_S);
+    uint64_t interval = cycles_of(t->interval_ns / NS_PER_S, t->interval_ns % NS_PER_S), missed = 0;
     if (t->interval_ns == 0) {
         t->deadline = 0;
     } else {
         if (interval == 0)
             interval = 1;
-        uint64_t late = now - t->deadline, missed = late / interval;
-        t->overruns += missed;
+        missed = (now - t->deadline) / interval;
         t->deadline += (missed + 1) * interval;
     }
+    if (t->notify == NOTIFY_DESCRIPTOR) {
+        make_readable(t, missed + 1);
+        return;
+    }
+    t->overruns += missed;
     if (still_waits(t))
         t->overruns++;
     else
@@ -172,16 +197,21 @@ static uint64_t next_deadline(void)
     return first;
 }
 
+static void expire_due(void)
+{
+    uint64_t now = peet_rt_now();
+    for (unsigned i = 0; i < ntimers; i++)
+        if (timers[i]->deadline && timers[i]->deadline <= now)
+            expire(i, now);
+}
+
 static void service(uint64_t tp, uint64_t unused)
 {
     peet__mask_set(peet__rt.current, ~(uint64_t)0, 1);
     for (;;) {
         uint64_t args[] = {(uint64_t)&object, next_deadline()};
         peet_rt_event(PEET_ABSTRACT_SEM_WAIT, 2, args);
-        uint64_t now = peet_rt_now();
-        for (unsigned i = 0; i < ntimers; i++)
-            if (timers[i]->deadline && timers[i]->deadline <= now)
-                expire(i, now);
+        expire_due();
     }
 }
 
@@ -426,14 +456,8 @@ static int bad_spec(const struct timespec *t)
     return t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= (long)NS_PER_S;
 }
 
-PUBLIC int timer_settime(timer_t id, int flags, const struct itimerspec *restrict new, struct itimerspec *restrict old)
+static int set(struct timer *t, int flags, const struct itimerspec *new, struct itimerspec *old)
 {
-    if (!simulated())
-        return ((int (*)(timer_t, int, const struct itimerspec *, struct itimerspec *))peet__next("timer_settime"))(id,
-            flags, new, old);
-    struct timer *t = of_id(id);
-    if (!t)
-        return -1;
     if (bad_spec(&new->it_value) || bad_spec(&new->it_interval)) {
         errno = EINVAL;
         return -1;
@@ -456,6 +480,15 @@ PUBLIC int timer_settime(timer_t id, int flags, const struct itimerspec *restric
     return -1;
 }
 
+PUBLIC int timer_settime(timer_t id, int flags, const struct itimerspec *restrict new, struct itimerspec *restrict old)
+{
+    if (!simulated())
+        return ((int (*)(timer_t, int, const struct itimerspec *, struct itimerspec *))peet__next("timer_settime"))(id,
+            flags, new, old);
+    struct timer *t = of_id(id);
+    return t ? set(t, flags, new, old) : -1;
+}
+
 PUBLIC int timer_gettime(timer_t id, struct itimerspec *out)
 {
     if (!simulated())
@@ -473,4 +506,70 @@ PUBLIC int timer_getoverrun(timer_t id)
         return ((int (*)(timer_t))peet__next("timer_getoverrun"))(id);
     struct timer *t = of_id(id);
     return t ? (int)t->overruns_told : -1;
+}
+
+/* ----------------------------------------------------------------------------------- timerfd_create() */
+
+/* Known by its number: a duplicate that another number names is the kernel's, which has never been armed. */
+static struct timer *of_descriptor(int fd)
+{
+    for (unsigned i = FIXED; simulated() && i < ntimers; i++)
+        if (timers[i]->used && timers[i]->notify == NOTIFY_DESCRIPTOR && timers[i]->descriptor == fd)
+            return timers[i];
+    return NULL;
+}
+
+static void forget(struct timer *t)
+{
+    t->used = 0;
+    t->deadline = 0;
+}
+
+void peet__timer_closed(int fd)
+{
+    struct timer *t = of_descriptor(fd);
+    if (t)
+        forget(t);
+}
+
+PUBLIC int timerfd_create(int clock, int flags)
+{
+    unsigned index;
+    int fd = ((int (*)(int, int))peet__next("timerfd_create"))(clock, flags);
+    if (fd < 0 || !simulated())
+        return fd;
+    peet__timer_closed(fd); /* by a call that does not tell */
+    struct timer *t = make_fixed() == 0 ? new_timer(&index) : NULL;
+    if (!t) {
+        close(fd);
+        errno = ENOMEM;
+        return -1;
+    }
+    t->notify = NOTIFY_DESCRIPTOR;
+    t->descriptor = fd;
+    t->clock = clock == CLOCK_REALTIME_ALARM ? CLOCK_REALTIME : clock == CLOCK_BOOTTIME_ALARM ? CLOCK_BOOTTIME : clock;
+    return fd;
+}
+
+PUBLIC int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+    static const struct itimerspec never;
+    struct timer *t = of_descriptor(fd);
+    /* The kernel's says what is wrong, and forgets what nobody has read. */
+    int result = ((int (*)(int, int, const struct itimerspec *, struct itimerspec *))peet__next("timerfd_settime"))(fd,
+        flags, t && !bad_spec(&new->it_value) && !bad_spec(&new->it_interval) ? &never : new, t ? NULL : old);
+    if (!t || result != 0)
+        return result;
+    result = set(t, flags & TFD_TIMER_ABSTIME ? TIMER_ABSTIME : 0, new, old);
+    expire_due(); /* a time that is past is readable when this returns */
+    return result;
+}
+
+PUBLIC int timerfd_gettime(int fd, struct itimerspec *out)
+{
+    struct timer *t = of_descriptor(fd);
+    int result = ((int (*)(int, struct itimerspec *))peet__next("timerfd_gettime"))(fd, out);
+    if (t && result == 0)
+        *out = spec_of(t);
+    return result;
 }

@@ -24,6 +24,7 @@
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,6 +144,12 @@ static long signals(long number, const long *a)
         return setitimer((__itimer_which_t)a[0], (const struct itimerval *)a[1], (struct itimerval *)a[2]);
     case SYS_getitimer:
         return getitimer((__itimer_which_t)a[0], (struct itimerval *)a[1]);
+    case SYS_timerfd_create:
+        return timerfd_create((int)a[0], (int)a[1]);
+    case SYS_timerfd_settime:
+        return timerfd_settime((int)a[0], (int)a[1], (const struct itimerspec *)a[2], (struct itimerspec *)a[3]);
+    case SYS_timerfd_gettime:
+        return timerfd_gettime((int)a[0], (struct itimerspec *)a[1]);
     default:
         return kernel(number, a);
     }
@@ -303,6 +310,7 @@ static long simulated(long number, const long *a, const void *caller)
         return (number >= SYS_rt_sigaction && number <= SYS_rt_sigreturn) || number == SYS_pause ||
                 number == SYS_alarm || number == SYS_getitimer || number == SYS_setitimer || number == SYS_kill ||
                 number == SYS_tkill || number == SYS_tgkill || number == SYS_sigaltstack ||
+                number == SYS_timerfd_create || number == SYS_timerfd_settime || number == SYS_timerfd_gettime ||
                 (number >= SYS_rt_sigpending && number <= SYS_rt_sigsuspend)
             ? signals(number, a)
             : world(number, a);

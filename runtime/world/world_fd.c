@@ -22,6 +22,7 @@
 enum { PATIENCE_MS = 200, INHERITED_MAX = 256 };
 
 __attribute__((weak, visibility("hidden"))) int peet_rt_interrupted_restarts(void);
+__attribute__((weak, visibility("hidden"))) void peet__timer_closed(int fd);
 
 static uint8_t inherited[INHERITED_MAX];
 static int forked;
@@ -48,6 +49,8 @@ void peet__fd_closed(int fd)
 {
     if (fd >= 0 && fd < INHERITED_MAX)
         inherited[fd] = 0;
+    if (peet__timer_closed)
+        peet__timer_closed(fd);
 }
 
 static int from_outside(int fd)
