@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Futexes between threads of the subject: what C++20's atomics, latches and semaphores wait with.  The
+ * Futexes between threads of the subject: what C++20's atomics, latches and semaphores wait with, and the locks of
+ * libdispatch, whose words hold their owners (PI: no priorities are inherited here).  The
  * word is compared and the wait begun under a lock of the mapper's, so that a wake between the two cannot be
  * lost; the lock and the queue are keyed by the word's address and the ones beside it.
  */
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <unistd.h>
 #include <peet/module.h>
 
 /* Words that are waited for, and by how many: a wake has to say how many it woke. */
@@ -67,6 +69,18 @@ static void unlock(uint64_t word)
     peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, LOCK(word), PEET_MUTEX_NORMAL);
 }
 
+/* Holding the lock: it is given up meanwhile.  Returns: 0 or what has ended the wait */
+static uint64_t wait_in(struct queue *q, uint64_t deadline)
+{
+    q->waiting++;
+    uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, QUEUE(q->word), LOCK(q->word), PEET_MUTEX_NORMAL, deadline);
+    /* Nobody left to count down: a wake has counted this one, just when its time ran out. */
+    if (!err || !q->waiting)
+        return 0;
+    q->waiting--;
+    return err;
+}
+
 static long wait(const volatile uint32_t *word, uint32_t value, uint64_t deadline)
 {
     uint64_t at = (uint64_t)word, err = EAGAIN;
@@ -74,15 +88,8 @@ static long wait(const volatile uint32_t *word, uint32_t value, uint64_t deadlin
     if (!q)
         return -ENOMEM;
     lock(at);
-    if (*word == value) {
-        q->waiting++;
-        err = peet__event4(PEET_ABSTRACT_COND_WAIT, QUEUE(at), LOCK(at), PEET_MUTEX_NORMAL, deadline);
-        /* Nobody left to count down: a wake has counted this one, just when its time ran out. */
-        if (err && q->waiting)
-            q->waiting--;
-        else
-            err = 0;
-    }
+    if (*word == value)
+        err = wait_in(q, deadline);
     unlock(at);
     give_back(q);
     return -(long)err;
@@ -105,12 +112,58 @@ static long wake(uint64_t at, uint32_t most)
     return woken;
 }
 
+/* A lock whose word is its owner's number, or 0; a waiter that has been woken is not yet the owner. */
+static long lock_owned(volatile uint32_t *word, int try, uint64_t deadline)
+{
+    const uint32_t self = (uint32_t)gettid();
+    uint64_t err = 0;
+    struct queue *q = take((uint64_t)word);
+    if (!q)
+        return -ENOMEM;
+    lock(q->word);
+    while (!err && *word & FUTEX_TID_MASK) {
+        if ((*word & FUTEX_TID_MASK) == self) {
+            err = EDEADLK;
+        } else if (try) {
+            err = EAGAIN;
+        } else {
+            *word |= FUTEX_WAITERS;
+            err = wait_in(q, deadline);
+        }
+    }
+    if (!err)
+        *word = self | (*word & FUTEX_OWNER_DIED) | (q->waiting ? FUTEX_WAITERS : 0);
+    unlock(q->word);
+    give_back(q);
+    return -(long)err;
+}
+
+static long unlock_owned(volatile uint32_t *word)
+{
+    struct queue *q = take((uint64_t)word);
+    if (!q)
+        return -ENOMEM;
+    lock(q->word);
+    const int owned = (*word & FUTEX_TID_MASK) == (uint32_t)gettid();
+    if (owned) {
+        *word = q->waiting ? FUTEX_WAITERS : 0; /* not 0 while one is on its way: the next one has to ask here, too */
+        if (q->waiting) {
+            q->waiting--;
+            peet__event1(PEET_ABSTRACT_COND_SIGNAL, QUEUE(q->word));
+        }
+    }
+    unlock(q->word);
+    give_back(q);
+    return owned ? 0 : -EPERM;
+}
+
 static uint64_t deadline(int op, const struct timespec *wants)
 {
-    clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    clockid_t clock =
+        op & FUTEX_CLOCK_REALTIME || (op & FUTEX_CMD_MASK) == FUTEX_LOCK_PI ? CLOCK_REALTIME : CLOCK_MONOTONIC;
     if (!wants)
         return PEET_NEVER;
-    if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+    if ((op & FUTEX_CMD_MASK) != FUTEX_WAIT)
         return peet_rt_cycles_until(clock, wants);
     unsigned __int128 cycles = ((unsigned __int128)wants->tv_sec * 1000000000u + (uint64_t)wants->tv_nsec) *
         peet_rt_frequency_hz() / 1000000000u;
@@ -120,14 +173,22 @@ static uint64_t deadline(int op, const struct timespec *wants)
 
 long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants)
 {
-    if ((uint64_t)word & 3)
+    const int command = op & FUTEX_CMD_MASK;
+    const int waits =
+        command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+    if ((uint64_t)word & 3 || (waits && wants && (wants->tv_sec < 0 || !peet__deadline_valid(wants))))
         return -EINVAL;
-    switch (op & FUTEX_CMD_MASK) {
+    switch (command) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:
-        if (wants && (wants->tv_sec < 0 || !peet__deadline_valid(wants)))
-            return -EINVAL;
         return wait(word, value, deadline(op, wants));
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+        return lock_owned(word, 0, deadline(op, wants));
+    case FUTEX_TRYLOCK_PI:
+        return lock_owned(word, 1, PEET_NEVER);
+    case FUTEX_UNLOCK_PI:
+        return unlock_owned(word);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
         return wake((uint64_t)word, value);
