@@ -205,6 +205,8 @@ int peet__fd_open(const char *path, int flags);
 void peet__world_random(void *bytes, size_t n);
 /** A descriptor that gives such bytes, instead of /dev/urandom; -1 and errno */
 int peet__world_random_file(void);
+/** Whether it is such a descriptor that has given all: it begins again with other numbers. */
+int peet__world_random_more(int fd);
 /** Whether that is what this path names. */
 int peet__world_is_random(const char *path);
 

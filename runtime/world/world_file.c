@@ -37,7 +37,14 @@ void __chk_fail(void) __attribute__((noreturn));
 ssize_t peet__fd_read(int fd, void *bytes, size_t n)
 {
     int error = peet__fd_wait(fd, POLLIN, PEET_NEVER);
-    return error ? peet__fd_failed(error) : REAL(read)(fd, bytes, n);
+    if (error)
+        return peet__fd_failed(error);
+    ssize_t got = REAL(read)(fd, bytes, n), more;
+    while (got >= 0 && (size_t)got < n && peet__world_random_more(fd)) {
+        more = REAL(read)(fd, (char *)bytes + got, n - (size_t)got);
+        got = more > 0 ? got + more : got;
+    }
+    return got;
 }
 
 /* Note a call that has moved so many bytes, or (-1) failed, and where it has written or read the subject's memory. */

@@ -8,6 +8,7 @@
 #include <mqueue.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -280,22 +281,43 @@ int peet__world_is_random(const char *path)
         (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0);
 }
 
-/* As much as programs take for seeds and keys; a file, so that it can be read by whatever means. */
+/* As much as programs take for seeds and keys; a file, so that it can be read by whatever means.  Who reads on at its end
+ * finds others. */
+enum { RANDOM_BYTES = 1 << 20 };
+static const char random_name[] = "peet random numbers";
+static int random_files;
+
+static int fill_random(int fd)
+{
+    char *bytes = (char *)syscall(SYS_mmap, NULL, RANDOM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED)
+        return -1;
+    peet__world_random(bytes, RANDOM_BYTES);
+    syscall(SYS_munmap, bytes, RANDOM_BYTES);
+    return 0;
+}
+
 int peet__world_random_file(void)
 {
-    enum { BYTES = 1 << 20 };
-    int fd = memfd_create("peet random numbers", MFD_CLOEXEC);
-    char *bytes = fd < 0 || ftruncate(fd, BYTES) != 0
-        ? MAP_FAILED
-        : (char *)syscall(SYS_mmap, NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (bytes == MAP_FAILED) {
-        if (fd >= 0)
-            REAL(close)(fd);
+    int fd = memfd_create(random_name, MFD_CLOEXEC);
+    if (fd >= 0 && (ftruncate(fd, RANDOM_BYTES) != 0 || fill_random(fd) != 0)) {
+        REAL(close)(fd);
         return -1;
     }
-    peet__world_random(bytes, BYTES);
-    syscall(SYS_munmap, bytes, BYTES);
+    random_files = 1;
     return fd;
+}
+
+int peet__world_random_more(int fd)
+{
+    char link[32], name[64];
+    if (!random_files || syscall(SYS_lseek, fd, 0, SEEK_CUR) != RANDOM_BYTES)
+        return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, name, sizeof name);
+    const size_t own = sizeof random_name - 1;
+    return n > 7 && (size_t)n - 7 >= own && memcmp(name + 7, random_name, own) == 0 && fill_random(fd) == 0 &&
+        syscall(SYS_lseek, fd, 0, SEEK_SET) == 0;
 }
 
 SIM(ssize_t, getrandom, void *bytes, size_t n, unsigned flags)

@@ -179,6 +179,10 @@ static size_t read_items(void *to, size_t size, size_t n, FILE *f)
 {
     int locked = peet__stream_enter(f);
     size_t got = size && n ? read_bytes(to, size * n, f) : 0;
+    while (got < size * n && feof_unlocked(f) && peet__world_random_more(fileno_unlocked(f))) {
+        clearerr_unlocked(f);
+        got += read_bytes((char *)to + got, size * n - got, f);
+    }
     if (got)
         peet__range(PEET_SYNTHETIC_STDIO_READ, to, NULL, got);
     peet__stream_leave(f, locked);

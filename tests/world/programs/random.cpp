@@ -25,6 +25,23 @@ static unsigned long one()
     return a ^ (b * 3) ^ (c * 5) ^ device() * 7ul;
 }
 
+// More than a million bytes, at once and one after the other.
+static void much()
+{
+    static char bytes[5 << 19];
+    int fd = open("/dev/urandom", O_RDONLY);
+    FILE *f = fopen("/dev/urandom", "rb");
+    if (read(fd, bytes, sizeof bytes) != sizeof bytes || memcmp(bytes, bytes + (1 << 20), 1 << 20) == 0)
+        printf("an end of read()\n");
+    for (int i = 0; i < 100; i++)
+        if (read(fd, bytes, 50000) != 50000)
+            printf("no numbers in round %d\n", i);
+    if (fread(bytes, 1, sizeof bytes, f) != sizeof bytes || memcmp(bytes, bytes + (1 << 20), 1 << 20) == 0)
+        printf("an end of fread()\n");
+    fclose(f);
+    close(fd);
+}
+
 int main(int argc, char **)
 {
     unsigned long other = 0, mine = one(), again = one(), canary;
@@ -35,6 +52,7 @@ int main(int argc, char **)
     if (!f || fread(&streamed, sizeof streamed, 1, f) != 1)
         printf("no stream\n");
     fclose(f);
+    much();
     unsigned long start;
     memcpy(&start, (void *)getauxval(AT_RANDOM), sizeof start);
     asm("movq %%fs:0x28, %0" : "=r"(canary));
