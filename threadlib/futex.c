@@ -171,12 +171,16 @@ static uint64_t deadline(int op, const struct timespec *wants)
     return cycles < PEET_NEVER ? (uint64_t)cycles : PEET_NEVER;
 }
 
-long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants)
+long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t bits)
 {
     const int command = op & FUTEX_CMD_MASK;
     const int waits =
         command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
     if ((uint64_t)word & 3 || (waits && wants && (wants->tv_sec < 0 || !peet__deadline_valid(wants))))
+        return -EINVAL;
+    if (command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE_BITSET)
+        bits = FUTEX_BITSET_MATCH_ANY;
+    else if (!bits)
         return -EINVAL;
     switch (command) {
     case FUTEX_WAIT:
@@ -191,7 +195,7 @@ long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *
         return unlock_owned(word);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-        return wake((uint64_t)word, value);
+        return wake((uint64_t)word, bits == FUTEX_BITSET_MATCH_ANY ? value : UINT32_MAX);
     default:
         return -ENOSYS;
     }

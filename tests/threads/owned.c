@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Futexes whose word is their owner's number (FUTEX_LOCK_PI): only who has to wait calls the kernel. */
+/* Futexes whose word is their owner's number (FUTEX_LOCK_PI): only who has to wait calls the kernel.  And wakes that are
+ * for some of the waiters. */
 #include "harness.h"
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
@@ -80,4 +82,29 @@ CASE(refusals)
     EQUAL(word & FUTEX_TID_MASK, self());
     unlock();
     EQUAL(word, 0);
+}
+
+static _Atomic uint32_t closed = 1, open_to, waiting;
+
+static void *wait_for_bit(void *arg)
+{
+    waiting++;
+    while (!(open_to & (uint32_t)(uintptr_t)arg))
+        syscall(SYS_futex, &closed, FUTEX_WAIT_BITSET, 1, NULL, NULL, (uint32_t)(uintptr_t)arg);
+    return arg;
+}
+
+CASE(some_of_the_waiters)
+{
+    pthread_t t[4];
+    for (uintptr_t i = 0; i < 4; i++)
+        t[i] = start(wait_for_bit, (void *)((uintptr_t)1 << i));
+    while (waiting < 4)
+        sched_yield();
+    pause_ms(20);
+    for (int i = 3; i >= 0; i--) {
+        open_to |= 1u << i;
+        syscall(SYS_futex, &closed, FUTEX_WAKE_BITSET, 1, NULL, NULL, 1u << i);
+        EQUAL((long)finish(t[i]), 1 << i);
+    }
 }
