@@ -299,6 +299,7 @@ struct x86_configurations {
     uint32_t *seen;          /* by hash, another part of the hash: states that were come to once, and not kept */
 };
 
+struct peet_direct_run;
 struct x86 {
     /* far from windows of sampled timing (sampling_far.c); NULL: no block goes that way */
     struct peet_sim_ahead *ahead;
@@ -346,7 +347,9 @@ struct x86 {
     struct x86_stacks stacks;
     struct x86_configurations configurations;
     struct x86_prices prices; /* with sample_period */
-    struct x86_access far;    /* the reference that comes next, far from windows */
+    uint64_t (*far_iterations)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+        const int64_t *strides, uint64_t turns); /* of struct peet_direct_table */
+    struct x86_access far;                       /* the reference that comes next, far from windows */
     uint64_t far_uops;
     uint64_t *values; /* of the turn of a loop */
     uint32_t values_room;

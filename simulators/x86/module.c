@@ -318,6 +318,12 @@ static uint64_t x86_loop(void *self, unsigned hw, const struct peet_block_event 
     uint32_t nvalues = event->block->nvalues;
     uint64_t turns = 0;
 
+    if (x->ahead) {
+        const uint64_t cycles = x86_sampling_loop(t, event, now, until, out_turns);
+
+        if (*out_turns)
+            return cycles;
+    }
     *out_turns = 1;
     if (nvalues > x->values_room) {
         free(x->values);

@@ -99,9 +99,13 @@ static double price(const struct x86_thread *t, const uint64_t before[X86_PRICED
 }
 
 /** A block's own cycles. */
-static double own(const struct x86_code *code)
+static double own(const struct x86 *x, const struct x86_code *code)
 {
-    return code->estimate.known ? code->estimate.each : (double)code->nops;
+    const struct x86_prices *p = &x->prices;
+
+    if (code->estimate.known)
+        return code->estimate.each;
+    return code->nops * (p->instructions > 0 ? p->cycles / p->instructions : 1);
 }
 
 /** Cycles of the longest range that a block's execution goes through: strings have any length. */
@@ -126,7 +130,7 @@ double x86_sampling_cost(struct x86 *x, const struct peet_block *block)
     if (!code)
         return 0;
     e = &code->estimate;
-    return own(code) + (e->entered > 0 ? x->prices.between[X86_PRICED_BRANCH] * e->wrong / e->entered : 0) +
+    return own(x, code) + (e->entered > 0 ? x->prices.between[X86_PRICED_BRANCH] * e->wrong / e->entered : 0) +
         (e->seen > 0 ? e->second / e->seen : 0);
 }
 
@@ -244,6 +248,8 @@ static void close_window(struct x86_thread *t)
         s->gr += s->gap * r;
         s->gap = 0;
     }
+    t->cpu->x->prices.cycles = t->cpu->x->prices.cycles * price_keeps + s->measured;
+    t->cpu->x->prices.instructions = t->cpu->x->prices.instructions * price_keeps + s->instructions;
     learn_prices(t->cpu->x, s);
     learn_blocks(t->cpu->x, s);
     if (t->cpu->x->ahead)
@@ -271,10 +277,13 @@ static void go_far(struct x86_thread *t)
     enum { PRIOR = 16, LEAST = 64 }; /* parts of it: how much what was before counts; what is not worth a stretch */
     struct x86_sampling *s = t->sampling;
     const uint64_t least = t->cpu->x->config.sample_near;
-    const int64_t near = (int64_t)(least + peet_sim_random_below(&s->random, least / 2 + 1));
     uint64_t busy = 0;
+    int64_t near;
 
-    if (!t->cpu->x->ahead || !least || s->left < 2 * near)
+    if (!t->cpu->x->ahead || !least)
+        return;
+    near = (int64_t)(least + peet_sim_random_below(&s->random, least / 2 + 1));
+    if (s->left < 2 * near)
         return;
     for (unsigned i = 0; i < CPI_LOCK; i++)
         busy += t->cycles[i];
@@ -296,7 +305,8 @@ static void open_window(struct x86_thread *t)
     const struct x86_config *c = &t->cpu->x->config;
     struct x86_sampling *s = t->sampling;
 
-    s->unasked = s->left <= 0;
+    s->unasked = !s->asked;
+    s->asked = 0;
     s->phase = c->sample_warm ? SAMPLING_WARM : SAMPLING_MEASURE;
     s->left = c->sample_warm ? c->sample_warm : c->sample_measure;
 }
@@ -443,7 +453,7 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     } else {
         see_second(e, price_since(t, PRICE_SECOND, latency, met));
     }
-    s->owed[OWN] += (far ? x86_sampling_cost(x, code->block) : own(code)) + strings(t, code->block, values);
+    s->owed[OWN] += (far ? x86_sampling_cost(x, code->block) : own(x, code)) + strings(t, code->block, values);
     t->frontier += pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
     t->frontier += pay(t, place, latency, met);
     s->estimated_instructions += code->nops;
@@ -484,7 +494,7 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
     see_second(e, second);
     if (measured) {
         s->measured += (double)(t->frontier - begun);
-        s->foreseen += own(code) + strings(t, code->block, values) + price(t, before);
+        s->foreseen += own(t->cpu->x, code) + strings(t, code->block, values) + price(t, before);
         s->instructions += code->nops;
         if (!e->window_times++)
             s->touched[s->ntouched++] = code->block->id;
@@ -497,6 +507,17 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
     }
 }
 
+void x86_sampling_unknown(struct x86_thread *t, struct x86_code *code)
+{
+    struct x86_sampling *s = t->sampling;
+
+    if (code->estimate.known || code->estimate.asked >= ASKED_MOST)
+        return;
+    code->estimate.asked++;
+    s->asked = 1;
+    s->left = s->far_left = 0;
+}
+
 void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
 {
     struct x86_sampling *s = t->sampling;
@@ -504,13 +525,12 @@ void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const
 
     if (!code->nops)
         return;
-    if (s->phase == SAMPLING_FAR ? s->far_left <= s->far_least : __builtin_expect(s->left <= 0, 0)) {
+    if (s->phase <= SAMPLING_FAR && __builtin_expect(!code->estimate.known, 0))
+        x86_sampling_unknown(t, mine);
+    if (s->phase == SAMPLING_FAR && s->far_left <= s->far_least)
         next_phase(t);
-    } else if (__builtin_expect(!code->estimate.known, 0) && s->phase == SAMPLING_BETWEEN &&
-        mine->estimate.asked < ASKED_MOST) {
-        mine->estimate.asked++;
+    if (s->phase != SAMPLING_FAR && __builtin_expect(s->left <= 0, 0))
         next_phase(t);
-    }
     *(s->phase == SAMPLING_FAR ? &s->far_left : &s->left) -= code->nops;
     if (s->phase <= SAMPLING_FAR)
         between(t, code, values);

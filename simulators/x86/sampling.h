@@ -36,6 +36,7 @@ struct x86_code;
 struct x86_outcome;
 struct x86_thread;
 struct peet_block;
+struct peet_block_event;
 struct peet_direct;
 struct peet_env;
 struct peet_stats;
@@ -65,7 +66,8 @@ struct x86_prices {
     double of[X86_PRICED]; /* of a cycle of latency, in windows */
     /* ... and between them, and of a miss: together a miss has the same price there on the average */
     double between[X86_PRICED], each[X86_PRICED];
-    double leads, misses, lead; /* of all blocks */
+    double leads, misses, lead;  /* of all blocks */
+    double cycles, instructions; /* in windows; older ones count less */
 };
 
 enum x86_sampling_phase { SAMPLING_BETWEEN, SAMPLING_FAR, SAMPLING_WARM, SAMPLING_MEASURE };
@@ -82,6 +84,7 @@ struct x86_sampling {
     uint64_t latency_then[X86_PRICED], met_then[X86_PRICED]; /* when the present gap began */
     double owed[X86_PRICED + 1];             /* cycles that have not been spent yet; the last: the block's own */
     uint32_t *touched, ntouched;             /* blocks of the present window */
+    uint8_t asked;                           /* the next window will not begin at its time, but because of a block */
     uint8_t unasked;                         /* the present window began at its time, not because of a block */
     double measured, foreseen, instructions; /* in the present window: cycles, what the model said, instructions */
     double charged[X86_PRICED], waited[X86_PRICED], missed[X86_PRICED]; /* ... what the model's shares learn from it */
@@ -124,8 +127,15 @@ uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *acce
 /** x86_sampling_cost() - what a block takes far from windows, in cycles, beside what its misses cost */
 double x86_sampling_cost(struct x86 *x, const struct peet_block *block);
 
+/** x86_sampling_unknown() - a block that no window has seen is executed between windows: one begins soon */
+void x86_sampling_unknown(struct x86_thread *t, struct x86_code *code);
+
 /** x86_sampling_entered() - a block has been executed, and so many branches to it were mispredicted */
 void x86_sampling_entered(struct x86_estimate *e, uint64_t wrong);
+
+/** x86_sampling_loop() - as x86's loop(), for one core far from windows.  @out_turns: 0: nothing has happened */
+uint64_t x86_sampling_loop(struct x86_thread *t, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns);
 
 /** x86_sampling_far_finish() - after the last block, before books are checked: places get their cycles */
 void x86_sampling_far_finish(struct x86 *x);

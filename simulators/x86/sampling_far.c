@@ -77,6 +77,8 @@ static void follow(struct x86 *x, struct x86_thread *t)
 
         if (!insns)
             continue;
+        if (__builtin_expect(!code->estimate.known, 0))
+            x86_sampling_unknown(t, &x->codes[code->block->id]);
         if (__builtin_expect(s->far_again != 0, 0)) {
             const uint64_t again = less(times, s->far_again / insns);
 
@@ -196,6 +198,7 @@ static int table(void *self, struct peet_direct_table *out)
                                                  .counted = counted,
                                                  .at = at},
         x->nthreads, views, out);
+    x->far_iterations = out->iterations;
 failed:
     free(views);
     return x->ahead ? 0 : -1;
@@ -290,6 +293,30 @@ static void direct_executed(void *self, const struct peet_block *block, uint64_t
 const struct peet_direct peet__x86_direct = {PEET_DIRECT_ABI, sizeof(struct peet_direct), table, peet_sim_ahead_block,
     NULL, direct_begin, peet_sim_ahead_event, direct_end, direct_executed, direct_ahead, peet_sim_ahead_pause,
     direct_undo, NULL};
+
+uint64_t x86_sampling_loop(struct x86_thread *t, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
+{
+    struct x86 *x = t->cpu->x;
+    struct peet_direct_run *run = &x->ahead->contexts[t->hw].run;
+    uint64_t turns;
+
+    *out_turns = 0;
+    if (t->sampling->phase != SAMPLING_FAR || !event->strides || x->nthreads > 1 ||
+        !direct_begin(x, t->hw, now, until)->limit)
+        return 0;
+    run->context = event->context;
+    turns = x->far_iterations(run, event->block, event->values, event->strides, less(event->turns, UINT32_MAX));
+    if (turns && t->sampling->far_path) {
+        *run->path++ = event->block->id | PEET_DIRECT_TIMES;
+        *run->path++ = (uint32_t)turns;
+    }
+    run->instructions = turns * event->block->ninsns;
+    x->codes[event->block->id].estimate.far_times += turns;
+    x->far_uops += x->codes[event->block->id].uops * turns;
+    *out_turns = turns;
+    return direct_end(x, t->hw);
+}
 
 void x86_sampling_far_finish(struct x86 *x)
 {
