@@ -149,6 +149,10 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
     book(t, now);
     if (code)
         x86_sampling_block(t, code, event->values);
+    if (t->sampling->phase != SAMPLING_FAR) { /* the run is over, and does not go on */
+        x->ahead->contexts[hw].run.limit = 0;
+        x->ahead->contexts[hw].run.stop = 1;
+    }
     return t->frontier;
 }
 
