@@ -68,6 +68,8 @@ void x86_sampling_missed(struct x86_thread *t, const struct x86_access *a, const
 
     if (!out->missed || (a->kind != X86_LOAD && a->kind != X86_MODIFY))
         return;
+    if (e && out->coherence_cycles)
+        e->shares = 1;
     if (e && s->phase == SAMPLING_MEASURE) {
         e->window_leads += (double)(int64_t)(frontier - now);
         e->window_misses++;
@@ -131,7 +133,7 @@ double x86_sampling_cost(struct x86 *x, const struct peet_block *block)
         return 0;
     e = &code->estimate;
     return own(x, code) + (e->entered > 0 ? x->prices.between[X86_PRICED_BRANCH] * e->wrong / e->entered : 0) +
-        (e->seen > 0 ? e->second / e->seen : 0);
+        (e->seen > 0 && !e->shares ? e->second / e->seen : 0);
 }
 
 enum { SEEN_MOST = 1 << 12 }; /* executions: from then on older ones count less */
@@ -402,7 +404,8 @@ static uint64_t pay(struct x86_thread *t, struct x86_place *place, const uint64_
     return sum;
 }
 
-/** Far from windows, what L2 serves is in the block's cost: L1D's prefetcher does not see the hits there by which it goes. */
+/** Far from windows, what L2 serves is in the block's cost, as it was near them: L1D's prefetcher does not see the hits by which it goes. Where
+ * cores take lines from each other, the prefetcher matters least. */
 static void pass_over_second(struct x86_sampling *s, uint64_t latency[X86_PRICED], uint64_t met[X86_PRICED])
 {
     s->latency_then[PRICE_SECOND] += s->latency[PRICE_SECOND] - latency[PRICE_SECOND];
@@ -424,7 +427,8 @@ uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *acce
     s->lead = lead_of(x, code, now);
     x86_memory_access(x->memory, access, now - (uint64_t)s->lead, &out);
     x86_sampling_missed(t, access, &out, now - (uint64_t)s->lead, now);
-    pass_over_second(s, latency, met);
+    if (!code->estimate.shares)
+        pass_over_second(s, latency, met);
     return pay(t, &x->stacks.places[code->first_place], latency, met);
 }
 
@@ -442,14 +446,17 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     memcpy(met, s->met, sizeof met);
     s->lead = lead_of(x, code, t->frontier);
     x86_simple_warm(t, code, values, branches);
-    if (again)
+    if (again) { /* predictors have followed it before it was undone */
         s->far_again -= code->block->ninsns;
+        x->far_uops -= code->uops;
+    }
     if (branches)
         x86_sampling_entered(e, t->mispredicts - s->latency[X86_PRICED_BRANCH]);
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
     if (far) {
         latency[X86_PRICED_BRANCH] = t->mispredicts;
-        pass_over_second(s, latency, met);
+        if (!e->shares)
+            pass_over_second(s, latency, met);
     } else {
         see_second(e, price_since(t, PRICE_SECOND, latency, met));
     }

@@ -55,6 +55,7 @@ struct x86_estimate {
     double second, seen;   /* what it waited for L2, in so many executions near windows */
     uint64_t far_times;    /* executions by machine code */
     uint32_t window_times, window_misses;
+    uint8_t shares;       /* it has missed lines that other cores had */
     uint8_t known, asked; /* each is known; windows that began because it was not */
 };
 

@@ -85,6 +85,7 @@ static void follow(struct x86 *x, struct x86_thread *t)
             s->far_again -= again * insns;
             times -= again;
         }
+        x->far_uops += code->uops * times;
         if (times > SAME_MOST) {
             t->predictor.stats.conditional += times - SAME_MOST;
             times = SAME_MOST;
@@ -282,16 +283,14 @@ static uint64_t direct_undo(void *self, unsigned hw, uint64_t instructions)
     return clock;
 }
 
+/** @times: with those that were undone */
 static void direct_executed(void *self, const struct peet_block *block, uint64_t times)
 {
     struct x86 *x = self;
-    const struct x86_code *code = x86_core_code(x, block);
 
     peet_sim_ahead_executed(self, block, times);
-    if (!code)
-        return;
-    x->codes[block->id].estimate.far_times += times;
-    x->far_uops += code->uops * times;
+    if (x86_core_code(x, block))
+        x->codes[block->id].estimate.far_times += times;
 }
 
 const struct peet_direct peet__x86_direct = {PEET_DIRECT_ABI, sizeof(struct peet_direct), table, peet_sim_ahead_block,
@@ -317,21 +316,31 @@ uint64_t x86_sampling_loop(struct x86_thread *t, const struct peet_block_event *
     }
     run->instructions = turns * event->block->ninsns;
     x->codes[event->block->id].estimate.far_times += turns;
-    x->far_uops += x->codes[event->block->id].uops * turns;
     *out_turns = turns;
     return direct_end(x, t->hw);
 }
 
 void x86_sampling_far_finish(struct x86 *x)
 {
-    uint64_t cycles = 0, booked = 0;
-    double sum = 0, so_far = 0;
+    uint64_t cycles = 0, instructions = 0, booked = 0;
+    double sum = 0, uops = 0, insns = 0, so_far = 0;
 
-    for (unsigned i = 0; i < x->nthreads; i++)
+    for (unsigned i = 0; i < x->nthreads; i++) {
         cycles += x->threads[i].sampling->far_cycles;
-    for (uint32_t id = 0; id < x->ncodes; id++)
-        if (x->codes[id].estimate.far_times)
-            sum += (double)x->codes[id].estimate.far_times * x86_sampling_cost(x, x->codes[id].block);
+        instructions += x->threads[i].sampling->far_instructions;
+    }
+    for (uint32_t id = 0; id < x->ncodes; id++) {
+        const struct x86_code *code = &x->codes[id];
+        const double times = (double)code->estimate.far_times;
+
+        if (!code->estimate.far_times)
+            continue;
+        sum += times * x86_sampling_cost(x, code->block);
+        uops += times * code->uops;
+        insns += times * code->block->ninsns;
+    }
+    if (!x->threads->sampling->far_path && insns > 0) /* no path has told them: of several cores, in proportion */
+        x->far_uops = (uint64_t)(uops * ((double)instructions / insns) + 0.5);
     for (uint32_t id = 0; id < x->ncodes && sum > 0; id++) {
         const struct x86_code *code = &x->codes[id];
         uint64_t upto;
@@ -339,7 +348,7 @@ void x86_sampling_far_finish(struct x86 *x)
         if (!code->estimate.far_times)
             continue;
         so_far += (double)code->estimate.far_times * x86_sampling_cost(x, code->block);
-        upto = (uint64_t)less((uint64_t)((double)cycles * (so_far / sum)), cycles);
+        upto = less((uint64_t)((double)cycles * (so_far / sum)), cycles);
         x->stacks.places[code->first_place].cycles[CPI_ESTIMATED] += upto - booked;
         booked = upto;
     }
