@@ -176,8 +176,9 @@ bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, 
     }
     case SlotKind::VecMask: {
         bool y = s.bytes == 32;
-        const char *name =
-            s.eltBytes == 4 ? (y ? "VMOVMSKPSYrr" : "VMOVMSKPSrr") : (y ? "VMOVMSKPDYrr" : "VMOVMSKPDrr");
+        const char *name = s.eltBytes == 1 ? (T.avx ? "VPMOVMSKBrr" : "PMOVMSKBrr")
+            : s.eltBytes == 4              ? (y ? "VMOVMSKPSYrr" : "VMOVMSKPSrr")
+                                           : (y ? "VMOVMSKPDYrr" : "VMOVMSKPDrr");
         build(P, T.opcode(name), T.gpr32[temp]).addReg(s.reg);
         store(P, base, off, T.gpr64[temp]);
         return true;

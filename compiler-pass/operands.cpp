@@ -66,6 +66,7 @@ Target::Target(MachineFunction &MF) : MF(MF)
     TRI = MF.getSubtarget().getRegisterInfo();
     fillCache(TII, MF.getTarget());
     findRegisters();
+    avx = MF.getSubtarget().checkFeatures("+avx");
     avx512bw = MF.getSubtarget().checkFeatures("+avx512bw");
 }
 
@@ -295,9 +296,9 @@ static Implicit implicitOf(StringRef n, const MCInstrDesc &D, bool memory)
 static bool isOpaque(StringRef n)
 {
     return starts(n,
-               {"XSAVE", "XRSTOR", "FXSAVE", "FXRSTOR", "MASKMOVDQU", "VMASKMOVDQU", "MMX_MASKMOV", "XLAT", "MOVDIR64B",
-                   "ENQCMD", "SCAS", "CMPSB", "CMPSW", "CMPSL", "CMPSQ", "INS", "OUTS", "TILELOAD", "TILESTORE",
-                   "LDTILECFG", "STTILECFG", "AESENC128KL", "AESENCWIDE", "ENTER"}) &&
+               {"XSAVE", "XRSTOR", "FXSAVE", "FXRSTOR", "MMX_MASKMOV", "XLAT", "MOVDIR64B", "ENQCMD", "SCAS", "CMPSB",
+                   "CMPSW", "CMPSL", "CMPSQ", "INS", "OUTS", "TILELOAD", "TILESTORE", "LDTILECFG", "STTILECFG",
+                   "AESENC128KL", "AESENCWIDE", "ENTER"}) &&
         !starts(n, {"INSERT"});
 }
 
@@ -324,9 +325,9 @@ static void describeLanes(StringRef n, OpInfo &I)
         if (g.starts_with("PF")) // gather prefetch
             I.gather = I.scatter = false, I.opaque = true;
     }
-    if (starts(n, {"VMASKMOVPS", "VMASKMOVPD", "VPMASKMOVD", "VPMASKMOVQ"})) {
+    if (starts(n, {"VMASKMOVPS", "VMASKMOVPD", "VPMASKMOVD", "VPMASKMOVQ", "MASKMOVDQU", "VMASKMOVDQU"})) {
         I.vmask = true;
-        I.laneBytes = starts(n, {"VMASKMOVPS", "VPMASKMOVD"}) ? 4 : 8;
+        I.laneBytes = starts(n, {"VMASKMOVPS", "VPMASKMOVD"}) ? 4 : starts(n, {"VMASKMOVPD", "VPMASKMOVQ"}) ? 8 : 1;
     }
 }
 
@@ -421,6 +422,7 @@ class References {
     bool lanes(MemRef &r);
     unsigned dataAndMask(MemRef &r);
     void maskedMove(MemRef &r);
+    void maskedBytes();
     bool size(MemRef &r);
     void predicate(MemRef &r);
     bool withStack(MemRef &r);
@@ -629,6 +631,21 @@ void References::maskedMove(MemRef &r)
     out.push_back(r);
 }
 
+// The bytes that a vector selects by their sign bits, stored where rdi points: (data, mask).  One reference to all
+// sixteen, if it happens to any of them.
+void References::maskedBytes()
+{
+    MemRef r;
+    r.kind = PEET_REF_STORE;
+    r.shape = Shape::Conditional;
+    r.size = r.lanes = r.maskVecBytes = 16;
+    r.flags = PEET_REF_CONDITIONAL;
+    r.base = 7;
+    r.mask = MI.getOperand(1).getReg().asMCReg();
+    r.maskEltBytes = I.laneBytes;
+    out.push_back(r);
+}
+
 bool References::size(MemRef &r)
 {
     r.size = T.memSize(MI, I);
@@ -714,6 +731,10 @@ bool References::find()
     opaque = I.opaque;
     if (opaque || implicitOnly())
         return true;
+    if (I.memOp < 0 && I.vmask) {
+        maskedBytes();
+        return true;
+    }
     if (I.memOp < 0)
         return noOperand();
     MemRef r;

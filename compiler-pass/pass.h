@@ -111,7 +111,7 @@ class Target {
     const llvm::TargetRegisterInfo *TRI;
     llvm::MCRegister gpr64[16], gpr32[16], gpr8[16], rip, eflags, fpsw, noreg, fs;
     llvm::SmallVector<llvm::MCRegister, 40> vectors; // zmm0..31, then mask registers
-    bool avx512bw = false;
+    bool avx = false, avx512bw = false;
 
   private:
     void describe(unsigned Opcode, OpInfo &I);

@@ -193,14 +193,21 @@ static unsigned place_flags(const ZydisDecodedOperandMem *m)
         (m->segment == ZYDIS_REGISTER_FS ? PEET_REF_TLS : 0);
 }
 
-/* Explicit memory operands; the stack's are for the caller. */
+/* The instruction shows this memory operand, or hides that it stores where rdi points (maskmovdqu): the stack's are for
+ * the caller.  A gather is one reference, at its base. */
+static int is_reference(const ZydisDecodedOperand *o)
+{
+    return o->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+        (o->mem.type == ZYDIS_MEMOP_TYPE_MEM || o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) &&
+        (o->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN || o->mem.base == ZYDIS_REGISTER_RDI);
+}
+
 static void operand_refs(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next,
     uint8_t klass)
 {
     const int64_t popped = z->mnemonic == ZYDIS_MNEMONIC_POP ? 8 : 0;
     for (unsigned k = 0; k < z->operand_count; k++) {
-        if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || o[k].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
-            o[k].mem.type != ZYDIS_MEMOP_TYPE_MEM)
+        if (!is_reference(&o[k]))
             continue;
         const int reads = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
                   writes = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;

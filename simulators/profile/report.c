@@ -168,8 +168,7 @@ static void insn_counts(const struct profile *p, const struct place *place, stru
         const struct peet_ref *ref = &b->refs[i];
 
         if ((ref->flags & PEET_REF_RANGE) ||
-            ((ref->flags & PEET_REF_CONDITIONAL) &&
-                !(p->convention == PEET_COUNT_CALLGRIND && peet__count_is(b, ref, "GATHER"))))
+            ((ref->flags & PEET_REF_CONDITIONAL) && !peet__count_always(b, ref, p->convention)))
             continue;
         peet__count_ref(b, ref, p->convention, 1, &one);
         out[ref->insn].reads += one.reads;

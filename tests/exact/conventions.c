@@ -166,6 +166,8 @@ __attribute__((naked, noinline)) void target(void)
     X(vpmaskmovd_half, 8, 1, 0, "vpcmpeqd %xmm1,%xmm1,%xmm1; vpmaskmovd buf(%rip),%ymm1,%ymm0; vzeroupper") \
     X(vpmaskmovd_st_half, 8, 1, 0, "vpcmpeqd %xmm1,%xmm1,%xmm1; vpmaskmovd %ymm0,%ymm1,buf(%rip); vzeroupper") \
     X(vpmaskmovq_1, 8, 1, 0, "vpcmpeqd %ymm1,%ymm1,%ymm1; vpmaskmovq buf(%rip),%ymm1,%ymm0; vzeroupper") \
+    X(maskmovdqu_0, 5, 1, 1, "leaq buf(%rip),%rdi; pxor %xmm1,%xmm1; maskmovdqu %xmm1,%xmm0; nop") \
+    X(maskmovdqu_1, 5, 1, 1, "leaq buf(%rip),%rdi; pcmpeqd %xmm1,%xmm1; maskmovdqu %xmm1,%xmm0; nop") \
     /* gathers: a read for every lane, whether it happens or not */ \
     X(vgatherdpd, 6, 5, 0, "vpcmpeqd %ymm1,%ymm1,%ymm1; vpxor %xmm2,%xmm2,%xmm2; leaq buf(%rip),%rax; vgatherdpd %ymm1,(%rax,%xmm2,8),%ymm0; vzeroupper") \
     X(vgatherdpd_0, 6, 5, 0, "vpxor %xmm1,%xmm1,%xmm1; vpxor %xmm2,%xmm2,%xmm2; leaq buf(%rip),%rax; vgatherdpd %ymm1,(%rax,%xmm2,8),%ymm0; vzeroupper") \

@@ -64,7 +64,9 @@ static void add_ref(struct sums *s, const struct peet_insn *insn, const struct p
         s->writes += n;
     if (ref->kind == PEET_REF_MODIFY && !starts(op, "LOCK_") && !starts(op, "LXADD") && !starts(op, "XCHG") && !strstr(op, "Locked"))
         s->dr -= n; /* a modify is one write; lock add and xchg are a read and a write */
-    if (strstr(op, "MASKMOV")) {
+    if (strstr(op, "MASKMOVDQU")) {
+        s->dw += skipped; /* stored in any case, partly what was there */
+    } else if (strstr(op, "MASKMOV")) {
         s->ir += n; /* a lane that happens is counted as an instruction, and as no reference */
         *(load ? &s->dr : &s->dw) -= n;
     } else if (strstr(op, "GATHER")) {

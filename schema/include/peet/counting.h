@@ -28,6 +28,15 @@ static inline int peet__count_is(const struct peet_block *block, const struct pe
     return strstr(block->insns[ref->insn].opcode->name, word) != NULL;
 }
 
+/** callgrind loads every lane of a gather, from elsewhere if it is masked off; of sixteen bytes under a mask it always
+ *  sees one store, of what was there where the mask is off. */
+static inline int peet__count_always(const struct peet_block *block, const struct peet_ref *ref,
+    enum peet_convention how)
+{
+    return how == PEET_COUNT_CALLGRIND &&
+        (peet__count_is(block, ref, "GATHER") || peet__count_is(block, ref, "MASKMOVDQU"));
+}
+
 /** How many loads callgrind sees in one: Valgrind splits some vector loads into their elements or halves. */
 static inline uint64_t peet__count_split(const struct peet_block *block, const struct peet_ref *ref)
 {
@@ -96,9 +105,7 @@ static inline void peet_count_static(const struct peet_block *block, enum peet_c
 
         if (ref->flags & PEET_REF_RANGE)
             continue;
-        /* callgrind loads every lane of a gather, from elsewhere if it is masked off */
-        if ((ref->flags & PEET_REF_CONDITIONAL) &&
-            !(how == PEET_COUNT_CALLGRIND && peet__count_is(block, ref, "GATHER")))
+        if ((ref->flags & PEET_REF_CONDITIONAL) && !peet__count_always(block, ref, how))
             continue;
         peet__count_ref(block, ref, how, 1, counts);
     }
@@ -129,7 +136,7 @@ static inline void peet_count_dynamic(const struct peet_block *block, const uint
             repeated = ref->insn;
         } else if (how == PEET_COUNT_PLAIN) {
             peet__count_ref(block, ref, how, times != 0, counts);
-        } else if (!peet__count_is(block, ref, "GATHER")) {
+        } else if (!peet__count_always(block, ref, how)) {
             /* callgrind 3.19 books a guarded access as an instruction instead of a read or write */
             counts->instructions += times != 0;
         }
