@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 64, CELL = 480, NAMES = 40, LEAST_NAMES = 12, LEAST_TEXT = 44, INDENT = 4, GAP = 2 };
+enum { COLUMNS = 64, CELL = 480, NAMES = 40, LEAST_NAMES = 12, LEAST_TEXT = 44, INDENT = 4, GAP = 2, KEYS = 3 };
 
 struct layout {
     int n, width[COLUMNS], left[COLUMNS];
+    int keys, keys_width; /* the columns that stand in each stripe */
 };
 
 static int text_of(const json_t *cell, char out[CELL])
@@ -50,11 +51,38 @@ static void measure(struct layout *layout, const json_t *cells, int heading)
     }
 }
 
-/* Which columns stand side by side, the first of all always among them.  Returns: the one after the last; it may have
+/* So many of the first columns, KEYS at most and in half of the room, tell each row from the one before it.  A cell
+ * without text stands for that above it. */
+static void find_keys(struct layout *layout, const json_t *rows, int columns)
+{
+    layout->keys = 1;
+    for (size_t i = 1; i < json_array_size(rows); i++) {
+        const json_t *above = json_array_get(rows, i - 1), *row = json_array_get(rows, i);
+        int same = 0;
+        for (; same < KEYS - 1 && same < layout->n - 1; same++) {
+            const json_t *cell = json_array_get(row, (size_t)same);
+            if ((!json_is_string(cell) || json_string_length(cell)) &&
+                !json_equal(cell, json_array_get(above, (size_t)same)))
+                break;
+        }
+        if (same >= layout->keys)
+            layout->keys = same + 1;
+    }
+    layout->keys_width = INDENT + layout->width[0];
+    for (int i = 1; i < layout->keys; i++) {
+        if (layout->keys_width + GAP + layout->width[i] > columns / 2) {
+            layout->keys = i;
+            return;
+        }
+        layout->keys_width += GAP + layout->width[i];
+    }
+}
+
+/* Which columns stand side by side, the keys always among them.  Returns: the one after the last; it may have
  * been made narrower */
 static int stripe(struct layout *layout, int from, int columns)
 {
-    int width = INDENT + layout->width[0], i = from;
+    int width = layout->keys_width, i = from;
     for (; i < layout->n && width + GAP + layout->width[i] <= columns; i++)
         width += GAP + layout->width[i];
     if (i == layout->n || i > from)
@@ -108,7 +136,9 @@ static void print_cells(FILE *out, const struct layout *layout, const json_t *ce
         return;
     fprintf(text, "%*s", INDENT, "");
     print_cell(text, layout, 0, json_array_get(cells, 0));
-    for (int i = from; i < to; i++) {
+    for (int i = 1; i < to; i++) {
+        if (i >= layout->keys && i < from)
+            continue;
         fprintf(text, "%*s", GAP, "");
         print_cell(text, layout, i, json_array_get(cells, (size_t)i));
     }
@@ -137,12 +167,11 @@ void peet_cli_module_table(FILE *out, const json_t *table, int columns)
             columns - INDENT > 0 && columns < CELL / 4 ? columns - INDENT : CELL / 4);
         fprintf(out, "  %s:\n", text);
     }
-    for (int from = 1, to; from <= 1 || from < layout.n; from = to) {
+    find_keys(&layout, rows, columns);
+    for (int from = layout.keys, to = 0; to < layout.n; from = to) {
         to = stripe(&layout, from, columns);
         print_cells(out, &layout, heads, from, to);
         json_array_foreach((json_t *)rows, i, row) print_cells(out, &layout, row, from, to);
-        if (to <= from)
-            break;
     }
 }
 

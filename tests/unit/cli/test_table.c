@@ -86,6 +86,24 @@ static void test_tables(void)
     free(table_of(STATS(", \"other\": {\"tables\": 5}")));
 }
 
+/* A table that is too wide goes on below, with the columns that tell its rows apart. */
+static void test_stripes(void)
+{
+    static const char columns[] = "[\"program\", \"level\", \"misses of lookups by demand\", "
+                                  "\"misses of lookups ahead of demand\", \"fetched\"]";
+    char json[1024];
+    for (int again = 0; again < 2; again++) {
+        snprintf(json, sizeof(json),
+            STATS(", \"x\": {\"tables\": [{\"title\": \"t\", \"columns\": %s, \"rows\": "
+                  "[[\"prog\", \"L1I\", 1, 2, 33], [\"%s\", \"L1D\", 4, 5, 66]]}]}"),
+            columns, again ? "" : "prog");
+        shows(json, "\n    program  level  misses of lookups ahead of demand  fetched\n    prog     L1I ");
+        shows(json,
+            again ? "\n             L1D                                    5       66\n"
+                  : "\n    prog     L1D                                    5       66\n");
+    }
+}
+
 static void test_reservations(void)
 {
     shows(STATS(", \"end\": {\"reason\": \"deadlock\"}"), "did not end by itself (deadlock)");
@@ -181,6 +199,7 @@ int main(void)
         {"many processors", test_many_processors},
         {"odd input", test_odd},
         {"tables of modules", test_tables},
+        {"tables in stripes", test_stripes},
         {"the page", test_page},
         {"hostile names", test_hostile},
     };
