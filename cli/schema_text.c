@@ -99,8 +99,8 @@ void peet_cli_schema_text_head(const char *path, const struct peet_cli_schema_to
             printf("%s%" PRIu64 " %s", separator, totals->by_class[klass], peet_cli_class_text(klass));
             separator = ", ";
         }
-    printf("\n  compiled for granularity %s; not observable: %" PRIu64 " inline assembly statements, %" PRIu64
-           " functions\n",
+    printf("\n  compiled for granularity %s; not observable: %" PRIu64
+           " inline assembly statements or the like, %" PRIu64 " functions\n",
         peet_cli_granularity_text(totals->granularity), totals->gaps.asm_statements, totals->gaps.opaque_functions);
 }
 

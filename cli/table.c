@@ -205,7 +205,7 @@ static void print_reservations(FILE *out, const json_t *stats)
     if (reason)
         fprintf(out, "  the program did not end by itself (%.40s): these are the figures up to then\n", reason);
     if (nstatements > 0 || nfunctions > 0)
-        fprintf(out, "  not observable in the program: %s inline assembly statements, %s functions\n",
+        fprintf(out, "  not observable: %s inline assembly statements or the like, %s functions\n",
             peet_cli_grouped(statements, (uint64_t)nstatements), peet_cli_grouped(functions, (uint64_t)nfunctions));
     if (json_array_size(atomics)) {
         fputs("  not observable in libatomic: ", out);

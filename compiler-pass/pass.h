@@ -250,8 +250,8 @@ struct Function {
     std::vector<Segment> segments;
     std::vector<std::pair<unsigned, unsigned>> mbbSegments; // first, count; by layout index
     llvm::DenseMap<const llvm::MachineBasicBlock *, unsigned> layoutOf;
-    llvm::MCSymbol *start = nullptr; // label at the function's first byte
-    unsigned asmStatements = 0;
+    llvm::MCSymbol *start = nullptr;                               // label at the function's first byte
+    unsigned asmStatements = 0;                                    // opaque ones, and other opaque instructions
     llvm::DenseMap<const llvm::MachineInstr *, unsigned> asmAdded; // bytes of hooks in assembly text
 };
 

@@ -32,6 +32,8 @@ bool Planner::readRefs(MachineInstr *&culprit, std::string &why)
                 F.asmStatements += A.asmReferences(MI);
                 if (unsigned added = A.rewriteAsm(MI))
                     F.asmAdded[&MI] = added;
+            } else {
+                F.asmStatements += of.opaque;
             }
         }
     return true;

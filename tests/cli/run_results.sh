@@ -90,6 +90,17 @@ int main(void)
     return (int)(one.part[3] + (long)wide + v - 8);
 }
 END
+cat >saves.c <<'END'
+static _Alignas(16) char area[512];
+int main(void)
+{
+    __builtin_ia32_fxsave(area);
+    return 0;
+}
+END
+must "$peetcc" -O1 -mfxsr -o saves saves.c
+must "$peet" run -q -d saves.out -- ./saves
+[ "$(value saves.out/stats.json gaps.asm_statements)" = 1 ] || fail "an instruction whose references are not understood in stats.json"
 if "$PEET_PLAIN_CC" -w -o plain unseen.c -latomic 2>/dev/null; then
     must "$peetcc" -w -O1 -o unseen unseen.c -latomic
     must "$peet" run -d unseen.out -- ./unseen 2>table.txt

@@ -108,7 +108,7 @@ static void test_reservations(void)
 {
     shows(STATS(", \"end\": {\"reason\": \"deadlock\"}"), "did not end by itself (deadlock)");
     shows(STATS(", \"gaps\": {\"asm_statements\": 3, \"opaque_functions\": 0}"),
-        "3 inline assembly statements, 0 functions");
+        "3 inline assembly statements or the like, 0 functions");
     shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"__atomic_load\", \"__atomic_store\"]}"),
         "not observable in libatomic: __atomic_load, __atomic_store\n");
     shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"a\", \"b\", \"c\", \"d\", \"e\"]}"),
