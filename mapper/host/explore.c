@@ -311,7 +311,7 @@ static void step_done(void *arg, const struct peet_footprint *footprint)
 /** What the executions could not do, because of the program or the way it is run. */
 static void gaps_of_program(json_t *list)
 {
-    json_t *gaps = peet_host_gaps_json(here.program, here.map, 0),
+    json_t *gaps = peet_host_gaps_json(here.program, here.map, 0, 0),
            *library = json_object_get(gaps, "atomic_library_functions");
     const long long statements = (long long)json_integer_value(json_object_get(gaps, "asm_statements")),
                     opaque = (long long)json_integer_value(json_object_get(gaps, "opaque_functions"));

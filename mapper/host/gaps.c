@@ -62,13 +62,14 @@ void peet_host_gaps_image(const char *path)
         close(fd);
 }
 
-json_t *peet_host_gaps_json(struct peet_program *program, struct peet_map *map, uint64_t extraneous_blocks)
+json_t *peet_host_gaps_json(struct peet_program *program, struct peet_map *map, uint64_t extraneous_blocks,
+    int recorded)
 {
     struct peet_program_gaps gaps = {0, 0};
 
     peet_program_gaps(program, &gaps);
     return json_pack("{s:o,s:o,s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
         peet_stats_u64(gaps.opaque_functions), "atomic_library_functions",
-        atomic_functions ? json_incref(atomic_functions) : json_array(), "extraneous_blocks",
+        atomic_functions && !recorded ? json_incref(atomic_functions) : json_array(), "extraneous_blocks",
         peet_stats_u64(extraneous_blocks), "unseen", peet_host_unseen_json(map));
 }

@@ -56,6 +56,7 @@ static struct {
     json_t *found;              /* by an exploration */
     struct peet_record *record; /* kept, or NULL */
     struct peet_replay *replay; /* taken from a trace instead of the program, or NULL */
+    int replays_libraries;      /* which were recorded when the trace was made */
 } host;
 
 /** A finer granularity than the program was compiled for is not to be had: say what happens instead. */
@@ -319,7 +320,8 @@ static int write_once(json_t *end, struct peet_error *error)
         json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
         json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
         json_object_set_new(root, "gaps",
-            peet_host_gaps_json(host.program, host.map, peet_source_extraneous_blocks(host.source))))
+            peet_host_gaps_json(host.program, host.map, peet_source_extraneous_blocks(host.source),
+                host.replays_libraries || host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && !host.replay &&
         json_object_set_new(root, "foreign", peet_host_foreign_json()))
@@ -484,8 +486,10 @@ static int open_replay(struct peet_error *error)
     err = peet_replay_open(found ? converted : host.config.from, host.config.output, &host.replay, error);
     if (!err)
         err = peet_recording_early(peet_replay_recording(host.replay), &notes, &n, error);
-    if (!err)
-        peet_host_data_replay(notes, n, libraries_recorded(peet_replay_recording(host.replay)));
+    if (!err) {
+        host.replays_libraries = libraries_recorded(peet_replay_recording(host.replay));
+        peet_host_data_replay(notes, n, host.replays_libraries);
+    }
     return err;
 }
 

@@ -42,7 +42,7 @@ struct known {
     char name[];
 };
 
-/** What recorded code calls by name, by its address. */
+/** What recorded code calls by name, and what was translated, by its address. */
 struct callee {
     UT_hash_handle hh;
     uint64_t address;
@@ -55,7 +55,7 @@ static struct {
     struct known *recorded; /* names of functions with a schema */
     struct known *globals;  /* of images, newline between */
     struct known *images;   /* whose globals are known, or that have none to be known */
-    struct callee *callees;
+    struct callee *callees, *translated;
     uint64_t samples, unseen_samples, calls;
     struct peet_map *map;
     struct doubt *doubts;
@@ -228,6 +228,18 @@ static void note_name(struct known **table, const char *first, const char *secon
         HASH_ADD_STR(*table, name, k);
 }
 
+static void note_address(struct callee **table, uint64_t address, const char *name)
+{
+    struct callee *c;
+
+    HASH_FIND(hh, *table, &address, sizeof address, c);
+    if (c || !(c = malloc(sizeof *c + strlen(name) + 1)))
+        return;
+    c->address = address;
+    strcpy(c->name, name);
+    HASH_ADD(hh, *table, address, sizeof c->address, c);
+}
+
 static void note_recorded(void)
 {
     for (unsigned i = 0; i < peet_program_nfunctions(here.program); i++) {
@@ -237,6 +249,8 @@ static void note_recorded(void)
         if (f) {
             note_name(&here.recorded, f->name, "", 0);
             note_name(&here.recorded, f->file, f->name, 0);
+            if (!*f->file) /* foreign code, at its own place */
+                note_address(&here.translated, f->runtime_pc, f->name);
         }
     }
 }
@@ -278,17 +292,14 @@ static int calls_recorded(const struct peet_function *caller, const char *name, 
     return !at || peet_program_function_of_pc(here.program, at) != NULL;
 }
 
-static void note_callee(const void *address, const char *name)
+/** Is it foreign code that was recorded? */
+static int calls_translated(const struct peet_function *caller, const char *name, const void *address)
 {
-    uint64_t at = (uint64_t)(uintptr_t)address;
+    uint64_t at = address ? (uint64_t)(uintptr_t)address : global_of(caller, name);
     struct callee *c;
 
-    HASH_FIND(hh, here.callees, &at, sizeof at, c);
-    if (c || !(c = malloc(sizeof *c + strlen(name) + 1)))
-        return;
-    c->address = at;
-    strcpy(c->name, name);
-    HASH_ADD(hh, here.callees, address, sizeof c->address, c);
+    HASH_FIND(hh, here.translated, &at, sizeof at, c);
+    return c != NULL;
 }
 
 static void note_call(void *arg, const struct peet_block *block, const char *callee)
@@ -302,12 +313,12 @@ static void note_call(void *arg, const struct peet_block *block, const char *cal
     if (!times)
         return;
     address = dlsym(RTLD_DEFAULT, callee);
-    if (calls_recorded(block->function, callee, address))
+    if (calls_recorded(block->function, callee, address) || calls_translated(block->function, callee, address))
         return;
     if (address && dladdr(address, &info) && info.dli_fname) {
         if (is_ours(&info))
             return;
-        note_callee(address, callee);
+        note_address(&here.callees, (uint64_t)(uintptr_t)address, callee);
         u = entry(base_name(info.dli_fname), callee);
     } else {
         u = entry(base_name(block->function->image), callee); /* linked into it */

@@ -103,7 +103,7 @@ must "$peet" run -q -d saves.out -- ./saves
 [ "$(value saves.out/stats.json gaps.asm_statements)" = 1 ] || fail "an instruction whose references are not understood in stats.json"
 if "$PEET_PLAIN_CC" -w -o plain unseen.c -latomic 2>/dev/null; then
     must "$peetcc" -w -O1 -o unseen unseen.c -latomic
-    must "$peet" run -d unseen.out -- ./unseen 2>table.txt
+    must "$peet" run --foreign=ranges -d unseen.out -- ./unseen 2>table.txt
     [ "$(value unseen.out/stats.json gaps.asm_statements)" = 1 ] || fail "inline assembly in stats.json"
     grep -q '1 inline assembly statements' table.txt || fail "inline assembly in the table"
     for name in $(nm -D --undefined-only unseen | grep -o '__atomic_[a-z_0-9]*'); do
