@@ -770,6 +770,10 @@ bool Target::refs(const MachineInstr &MI, const Accesses &A, SmallVectorImpl<Mem
         out.push_back(r);
         return true;
     }
+    if (name.starts_with("TLS_desc")) {
+        why = "it finds thread-local variables by descriptors; leave out -mtls-dialect=gnu2";
+        return false;
+    }
     References R(*this, A, MI, out, why);
     const bool described = R.find();
     opaque = R.opaque;

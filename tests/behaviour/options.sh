@@ -86,11 +86,15 @@ atomics.c -mcx16
 +local.c -ftls-model=initial-exec
 local.c -fPIC -mtls-dialect=gnu2
 local.c -femulated-tls
+jumps.c -mbranches-within-32B-boundaries
 +jumps.c -fexceptions -funwind-tables
 jumps.c -fno-omit-frame-pointer -momit-leaf-frame-pointer
 +virtual.cpp -fno-rtti -fvisibility=hidden
 virtual.cpp -fsanitize=cfi-icall
 LIST
+# what is refused by function says which option to leave out
+! "$PEETCC" -w -O2 -fPIC -mtls-dialect=gnu2 -c -o local.o "$here/../exact/programs/local.c" 2>said &&
+    grep -q 'leave out -mtls-dialect=gnu2' said || { echo "FAIL: what -mtls-dialect=gnu2 is refused with: $(head -3 said)"; bad=1; }
 echo "$done compiled and right, $refused refused"
 [ "$done" -gt 20 ] || fail "hardly anything was compiled"
 exit $bad
