@@ -349,7 +349,7 @@ struct x86 {
     struct x86_prices prices; /* with sample_period */
     uint64_t (*far_iterations)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
         const int64_t *strides, uint64_t turns); /* of struct peet_direct_table */
-    struct x86_access far;                       /* the reference that comes next, far from windows */
+    struct x86_access far_access;                /* the reference that comes next, far from windows */
     uint64_t far_uops;
     uint64_t *values; /* of the turn of a loop */
     uint32_t values_room;

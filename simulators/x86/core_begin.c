@@ -89,7 +89,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
     if (__builtin_expect(now > t->frontier, 0)) {
         leave_configuration(t);
         if (t->sampling)
-            t->sampling->far_until += now - t->frontier;
+            t->sampling->far.until += now - t->frontier;
         uint64_t gap = now - t->frontier, mine = less(gap, other && t->gap == CPI_SYSTEM ? 0 : t->gap_most);
 
         /* What the context waits for is not what it runs: that lies behind the mark. */

@@ -51,7 +51,7 @@ void x86_sampling_fini(struct x86 *x)
     for (unsigned i = 0; x->threads && i < x->nthreads; i++) {
         if (x->threads[i].sampling) {
             free(x->threads[i].sampling->touched);
-            free(x->threads[i].sampling->far_path);
+            free(x->threads[i].sampling->far.path);
         }
         free(x->threads[i].sampling);
     }
@@ -290,13 +290,13 @@ static void go_far(struct x86_thread *t)
     for (unsigned i = 0; i < CPI_LOCK; i++)
         busy += t->cycles[i];
     s->phase = SAMPLING_FAR;
-    s->far_left = s->left - near;
-    s->far_least = s->far_left / LEAST;
-    s->far_until = 0;
-    s->far_did = (double)s->far_left / PRIOR;
-    s->far_took = s->far_did * (double)busy / (double)t->instructions;
+    s->far.left = s->left - near;
+    s->far.least = s->far.left / LEAST;
+    s->far.until = 0;
+    s->far.did = (double)s->far.left / PRIOR;
+    s->far.took = s->far.did * (double)busy / (double)t->instructions;
     s->left = near;
-    if (!s->far_path) { /* predictors do not follow */
+    if (!s->far.path) { /* predictors do not follow */
         t->last.op = NULL;
         t->unseen = 0;
     }
@@ -438,8 +438,8 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     struct x86_sampling *s = t->sampling;
     struct x86_place *place = &x->stacks.places[code->first_place];
     struct x86_estimate *e = &x->codes[code->block->id].estimate;
-    const int far = s->phase == SAMPLING_FAR, again = s->far_again >= code->block->ninsns;
-    const int branches = far ? s->far_path != NULL && !again : !again;
+    const int far = s->phase == SAMPLING_FAR, again = s->far.again >= code->block->ninsns;
+    const int branches = far ? s->far.path != NULL && !again : !again;
     uint64_t latency[X86_PRICED], met[X86_PRICED];
 
     memcpy(latency, s->latency, sizeof latency);
@@ -447,7 +447,7 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     s->lead = lead_of(x, code, t->frontier);
     x86_simple_warm(t, code, values, branches);
     if (again) { /* predictors have followed it before it was undone */
-        s->far_again -= code->block->ninsns;
+        s->far.again -= code->block->ninsns;
         x->far_uops -= code->uops;
     }
     if (branches)
@@ -522,7 +522,7 @@ void x86_sampling_unknown(struct x86_thread *t, struct x86_code *code)
         return;
     code->estimate.asked++;
     s->asked = 1;
-    s->left = s->far_left = 0;
+    s->left = s->far.left = 0;
 }
 
 void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
@@ -534,11 +534,11 @@ void x86_sampling_block(struct x86_thread *t, const struct x86_code *code, const
         return;
     if (s->phase <= SAMPLING_FAR && __builtin_expect(!code->estimate.known, 0))
         x86_sampling_unknown(t, mine);
-    if (s->phase == SAMPLING_FAR && s->far_left <= s->far_least)
+    if (s->phase == SAMPLING_FAR && s->far.left <= s->far.least)
         next_phase(t);
     if (s->phase != SAMPLING_FAR && __builtin_expect(s->left <= 0, 0))
         next_phase(t);
-    *(s->phase == SAMPLING_FAR ? &s->far_left : &s->left) -= code->nops;
+    *(s->phase == SAMPLING_FAR ? &s->far.left : &s->left) -= code->nops;
     if (s->phase <= SAMPLING_FAR)
         between(t, code, values);
     else
@@ -593,7 +593,7 @@ void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct 
         sum.measured_cycles += s->measured_cycles;
         sum.estimated_instructions += s->estimated_instructions;
         sum.estimated_cycles += s->estimated_cycles;
-        sum.far_instructions += s->far_instructions;
+        sum.far.instructions += s->far.instructions;
         error = fmax(error, error_of(s));
     }
     all = (double)(sum.detailed_instructions + sum.estimated_instructions);
@@ -603,7 +603,7 @@ void x86_sampling_stats(const struct x86 *x, const struct peet_env *env, struct 
     env->stats_u64(env, o, "measured_cycles", sum.measured_cycles);
     env->stats_u64(env, o, "estimated_instructions", sum.estimated_instructions);
     env->stats_u64(env, o, "estimated_cycles", sum.estimated_cycles);
-    env->stats_u64(env, o, "far_instructions", sum.far_instructions);
+    env->stats_u64(env, o, "far_instructions", sum.far.instructions);
     error = x->end_cycles ? 100 * error / (double)x->end_cycles : 0;
     if (sum.windows >= LEAST_WINDOWS)
         env->stats_f64(env, o, "error_percent", error);

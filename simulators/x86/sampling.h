@@ -73,6 +73,19 @@ struct x86_prices {
 
 enum x86_sampling_phase { SAMPLING_BETWEEN, SAMPLING_FAR, SAMPLING_WARM, SAMPLING_MEASURE };
 
+/** A core far from its next window: sampling_far.c. */
+struct x86_far {
+    int64_t left, least; /* instructions; with so few it is near */
+    uint64_t until;      /* then they are counted again */
+    double took, did;    /* cycles that instructions so far took, and how many those were */
+    uint64_t begun;      /* when the present run began, ... */
+    uint64_t waited;     /* ... and how long it has waited for misses; booked already */
+    uint8_t entered;     /* ... and whether what came before it is booked */
+    uint64_t again;      /* instructions that will be executed again, after a rollback: predictors have seen them */
+    uint32_t *path;      /* what the run has executed: struct peet_direct_run.path; NULL: predictors do not follow */
+    uint64_t cycles, instructions; /* for statistics: without what was waited */
+};
+
 /** A core's. */
 struct x86_sampling {
     enum x86_sampling_phase phase;
@@ -90,19 +103,8 @@ struct x86_sampling {
     double measured, foreseen, instructions; /* in the present window: cycles, what the model said, instructions */
     double charged[X86_PRICED], waited[X86_PRICED], missed[X86_PRICED]; /* ... what the model's shares learn from it */
     double gap_latency[X86_PRICED], gap_met[X86_PRICED], gap_charged[X86_PRICED]; /* ... and from the gaps before it */
-    /* far from a window: instructions that are left, and with how few it is near; time at which the present stretch is over
-     * and they are counted again; cycles that instructions before took, and how many those were */
-    int64_t far_left, far_least;
-    uint64_t far_until;
-    double far_took, far_did;
-    uint64_t far_begun;  /* when the present run began, ... */
-    uint64_t far_waited; /* ... and how long that has waited for misses; booked already */
-    uint64_t far_cycles; /* all that was not waited */
-    uint64_t far_instructions;
-    uint64_t far_again;  /* instructions that will be executed again, after a rollback: predictors have seen them */
-    uint32_t *far_path;  /* what the present run has executed: struct peet_direct_run.path */
-    uint8_t far_entered; /* what came before the run is booked */
-    double gap;          /* instructions since the last window that came at its time */
+    struct x86_far far;
+    double gap; /* instructions since the last window that came at its time */
     /* sums over these: of gap^2, gap^2 r, gap^2 r^2 and gap r, r being cycles that an instruction took more than foreseen */
     double gg, ggr, ggrr, gr;
     /* for statistics */

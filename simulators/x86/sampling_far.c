@@ -7,6 +7,8 @@
  *   1. While a run is open, the thread's frontier is where it began.  What the run has waited for misses is booked at
  *      once, since transactions are never undone; the rest when it ends, and taken back when it is undone.
  *   2. What a block takes is the same for all cores, and changes when a window closes: peet_sim_ahead_costs().
+ *   3. Branch predictors see each execution once.  They follow the path of a run when it ends; what is undone after that is
+ *      executed again, by the same path, and they see it no more (x86_far.again).
  */
 #include "core_refs.h"
 #include "sampling.h"
@@ -43,23 +45,23 @@ static void enter(struct x86 *x, struct x86_thread *t)
 {
     struct x86_sampling *s = t->sampling;
 
-    if (s->far_entered)
+    if (s->far.entered)
         return;
-    s->far_entered = 1;
-    x86_core_begin(t, x->ahead->contexts[t->hw].run.context, s->far_begun);
+    s->far.entered = 1;
+    x86_core_begin(t, x->ahead->contexts[t->hw].run.context, s->far.begun);
 }
 
 /** The thread's run has come to this time. */
 static void book(struct x86_thread *t, uint64_t now)
 {
     struct x86_sampling *s = t->sampling;
-    const uint64_t cycles = now - t->frontier - s->far_waited;
+    const uint64_t cycles = now - t->frontier - s->far.waited;
 
     t->cycles[CPI_ESTIMATED] += cycles;
     s->estimated_cycles += cycles;
-    s->far_cycles += cycles;
-    s->far_took += (double)(now - t->frontier);
-    s->far_waited = 0;
+    s->far.cycles += cycles;
+    s->far.took += (double)(now - t->frontier);
+    s->far.waited = 0;
     t->frontier = now;
 }
 
@@ -69,7 +71,7 @@ static void follow(struct x86 *x, struct x86_thread *t)
     struct x86_sampling *s = t->sampling;
     struct peet_direct_run *run = &x->ahead->contexts[t->hw].run;
 
-    for (const uint32_t *at = s->far_path; at < run->path; at++) {
+    for (const uint32_t *at = s->far.path; at < run->path; at++) {
         const struct x86_code *code = &x->codes[*at & ~PEET_DIRECT_TIMES];
         struct x86_estimate *e = &x->codes[*at & ~PEET_DIRECT_TIMES].estimate;
         const uint32_t insns = code->block->ninsns;
@@ -79,10 +81,10 @@ static void follow(struct x86 *x, struct x86_thread *t)
             continue;
         if (__builtin_expect(!code->estimate.known, 0))
             x86_sampling_unknown(t, &x->codes[code->block->id]);
-        if (__builtin_expect(s->far_again != 0, 0)) {
-            const uint64_t again = less(times, s->far_again / insns);
+        if (__builtin_expect(s->far.again != 0, 0)) {
+            const uint64_t again = less(times, s->far.again / insns);
 
-            s->far_again -= again * insns;
+            s->far.again -= again * insns;
             times -= again;
         }
         x->far_uops += code->uops * times;
@@ -98,12 +100,12 @@ static void follow(struct x86 *x, struct x86_thread *t)
         }
     }
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
-    run->path = s->far_path;
+    run->path = s->far.path;
 }
 
 static void at(void *self, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes)
 {
-    ((struct x86 *)self)->far =
+    ((struct x86 *)self)->far_access =
         (struct x86_access){.address = address, .size_bytes = size_bytes, .ref = ref, .block = block};
 }
 
@@ -112,7 +114,7 @@ static uint64_t refer(void *self, unsigned hw, uint64_t line, int write, uint64_
     struct x86 *x = self;
     struct x86_thread *t = &x->threads[hw];
     struct x86_core *c = &x->memory->cores[hw];
-    struct x86_access *a = &x->far;
+    struct x86_access *a = &x->far_access;
     const uint64_t end = (line + 1) << x->memory->line_shift;
     const struct peet_ref *ref = &a->block->refs[a->ref];
     uint64_t waits = 0;
@@ -132,7 +134,7 @@ static uint64_t refer(void *self, unsigned hw, uint64_t line, int write, uint64_
     /* counted() counts each reference; the cache has counted this one already */
     c->l1d.stats.reads -= !a->locked && (!write || ref->kind == PEET_REF_MODIFY);
     c->l1d.stats.writes -= write != 0;
-    t->sampling->far_waited += waits;
+    t->sampling->far.waited += waits;
     return waits;
 }
 
@@ -185,8 +187,8 @@ static int table(void *self, struct peet_direct_table *out)
         c->l1d.keys = calloc(c->l1d.tags.sets * c->l1d.tags.ways, sizeof *c->l1d.keys);
         views[i] = (struct peet_sim_view){c->l1d.keys, c->l1d.tags.stamps, &c->l1d.tags.clock, c->hints};
         if (x->config.sample_branches == BRANCHES_ALL)
-            x->threads[i].sampling->far_path = malloc(PATH * sizeof(uint32_t));
-        if (!c->l1d.keys || (x->config.sample_branches == BRANCHES_ALL && !x->threads[i].sampling->far_path))
+            x->threads[i].sampling->far.path = malloc(PATH * sizeof(uint32_t));
+        if (!c->l1d.keys || (x->config.sample_branches == BRANCHES_ALL && !x->threads[i].sampling->far.path))
             goto failed;
     }
     x->ahead = m->ahead = peet_sim_ahead_new(&(const struct peet_sim_ahead_machine){.env = x->env,
@@ -216,9 +218,9 @@ static void done(struct x86_thread *t, int64_t instructions)
 
     t->instructions += (uint64_t)instructions;
     s->estimated_instructions += (uint64_t)instructions;
-    s->far_instructions += (uint64_t)instructions;
-    s->far_left -= instructions;
-    s->far_did += (double)instructions;
+    s->far.instructions += (uint64_t)instructions;
+    s->far.left -= instructions;
+    s->far.did += (double)instructions;
     s->gap += (double)instructions;
 }
 
@@ -230,18 +232,18 @@ static struct peet_direct_run *begin(struct x86 *x, unsigned hw, struct peet_dir
     struct x86_sampling *s = t->sampling;
     const uint64_t since = now > t->frontier ? now - t->frontier : 0; /* it did not run then */
 
-    if (s->phase != SAMPLING_FAR || s->far_left <= s->far_least) {
+    if (s->phase != SAMPLING_FAR || s->far.left <= s->far.least) {
         run->limit = run->until = 0;
         return run;
     }
-    if (now >= s->far_until + since)
-        s->far_until = now - since + 1 + (uint64_t)((double)s->far_left / 2 * s->far_took / s->far_did);
-    run->stop = less(s->far_until + since - now, MOST_CYCLES) << CLOCK_SHIFT;
+    if (now >= s->far.until + since)
+        s->far.until = now - since + 1 + (uint64_t)((double)s->far.left / 2 * s->far.took / s->far.did);
+    run->stop = less(s->far.until + since - now, MOST_CYCLES) << CLOCK_SHIFT;
     run->limit = less(run->limit, run->stop);
-    run->path = s->far_path;
-    s->far_begun = now;
-    s->far_waited = 0;
-    s->far_entered = 0;
+    run->path = s->far.path;
+    s->far.begun = now;
+    s->far.waited = 0;
+    s->far.entered = 0;
     return run;
 }
 
@@ -264,7 +266,7 @@ static uint64_t direct_end(void *self, unsigned hw)
     enter(x, t);
     follow(x, t);
     done(t, (int64_t)x->ahead->contexts[hw].run.instructions);
-    book(t, t->sampling->far_begun + cycles);
+    book(t, t->sampling->far.begun + cycles);
     return cycles;
 }
 
@@ -274,10 +276,10 @@ static uint64_t direct_undo(void *self, unsigned hw, uint64_t instructions)
     const uint64_t clock = peet_sim_ahead_undo(self, hw, instructions), cycles = t->frontier - clock;
 
     done(t, -(int64_t)instructions);
-    t->sampling->far_again += t->sampling->far_path ? instructions : 0;
+    t->sampling->far.again += t->sampling->far.path ? instructions : 0;
     t->sampling->estimated_cycles -= cycles;
-    t->sampling->far_cycles -= cycles;
-    t->sampling->far_took -= (double)cycles;
+    t->sampling->far.cycles -= cycles;
+    t->sampling->far.took -= (double)cycles;
     t->cycles[CPI_ESTIMATED] -= cycles;
     t->frontier = clock;
     return clock;
@@ -310,7 +312,7 @@ uint64_t x86_sampling_loop(struct x86_thread *t, const struct peet_block_event *
         return 0;
     run->context = event->context;
     turns = x->far_iterations(run, event->block, event->values, event->strides, less(event->turns, UINT32_MAX));
-    if (turns && t->sampling->far_path) {
+    if (turns && t->sampling->far.path) {
         *run->path++ = event->block->id | PEET_DIRECT_TIMES;
         *run->path++ = (uint32_t)turns;
     }
@@ -326,8 +328,8 @@ void x86_sampling_far_finish(struct x86 *x)
     double sum = 0, uops = 0, insns = 0, so_far = 0;
 
     for (unsigned i = 0; i < x->nthreads; i++) {
-        cycles += x->threads[i].sampling->far_cycles;
-        instructions += x->threads[i].sampling->far_instructions;
+        cycles += x->threads[i].sampling->far.cycles;
+        instructions += x->threads[i].sampling->far.instructions;
     }
     for (uint32_t id = 0; id < x->ncodes; id++) {
         const struct x86_code *code = &x->codes[id];
@@ -339,7 +341,7 @@ void x86_sampling_far_finish(struct x86 *x)
         uops += times * code->uops;
         insns += times * code->block->ninsns;
     }
-    if (!x->threads->sampling->far_path && insns > 0) /* no path has told them: of several cores, in proportion */
+    if (!x->threads->sampling->far.path && insns > 0) /* no path has told them: of several cores, in proportion */
         x->far_uops = (uint64_t)(uops * ((double)instructions / insns) + 0.5);
     for (uint32_t id = 0; id < x->ncodes && sum > 0; id++) {
         const struct x86_code *code = &x->codes[id];
