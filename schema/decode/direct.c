@@ -294,16 +294,6 @@ static int at_loop(struct peet_decode_state *s, uint64_t word)
     return peet__decode_lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
 }
 
-/* The machine has executed it so often in a row. */
-static void note_path(struct peet_direct_run *run, const struct peet_block *block, uint64_t times)
-{
-    for (uint64_t n; run->table->paths && times != 0; times -= n) {
-        n = times < UINT32_MAX ? times : UINT32_MAX;
-        *run->path++ = block->id | PEET_DIRECT_TIMES;
-        *run->path++ = (uint32_t)n;
-    }
-}
-
 enum { ITERATION_VALUES = 256 }; /* no block with machine code has more */
 
 /* Iterations of the loop that has begun, as many as the machine takes.  Returns: how many */
@@ -332,7 +322,8 @@ static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_
     s->loop_left -= n;
     s->tail = s->loop_left == 0 ? c->tail : -1;
     run->instructions += block->ninsns * n;
-    note_path(run, block, n);
+    if (run->table->paths)
+        peet_direct_went(run, block->id, n);
     if (watchers != 0 && n != 0) { /* such iterations are not among those that `taken` of a watch says */
         peet__direct_hold_loop(run, block, values, strides, n, began, watchers);
         s->function->direct->told[s->last] -= n;
@@ -364,7 +355,8 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
         peet__direct_count_ahead(run, s->function, event.block->index, began, 1);
         peet__direct_passed(run, s->function, event.block->index, event.values, how);
         run->instructions += event.block->ninsns;
-        note_path(run, event.block, 1);
+        if (run->table->paths)
+            peet_direct_went(run, event.block->id, 1);
         ++*peet__direct_taken(s->function->direct, event.block->index);
         return 1;
     }

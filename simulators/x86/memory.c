@@ -32,6 +32,7 @@ static void level_fini(struct x86_level *level)
     peet_sim_tags_fini(&level->tags);
     peet_sim_shadow_fini(&level->shadow);
     free(level->lines);
+    free(level->keys);
     free(level->written);
     free(level->versions);
 }

@@ -93,8 +93,8 @@ static inline void peet__x86_arrives(struct x86_arrival *a, uint64_t asked, uint
 struct x86_level {
     struct peet_sim_tags tags;
     struct x86_arrival *lines;
-    uint64_t
-        *keys; /* L1D, if peet looks lines up in it (sampling_far.c): by slot, as in ../common/ahead.h; else NULL */
+    /* L1D, if peet looks lines up in it (sampling_far.c): by slot, as in ../common/ahead.h; else NULL */
+    uint64_t *keys;
     uint64_t *written;  /* L1D, when causes are told: sectors written since others lost the line */
     uint64_t *versions; /* checked: of its data */
     struct peet_sim_server port;

@@ -124,6 +124,11 @@ static double strings(const struct x86_thread *t, const struct peet_block *block
     return (double)(most / t->cpu->x->config.string_bytes_cycle);
 }
 
+static double mean_of(const struct x86_mean *mean)
+{
+    return mean->times > 0 ? mean->sum / mean->times : 0;
+}
+
 double x86_sampling_cost(struct x86 *x, const struct peet_block *block)
 {
     const struct x86_code *code = x86_core_code(x, block);
@@ -132,28 +137,18 @@ double x86_sampling_cost(struct x86 *x, const struct peet_block *block)
     if (!code)
         return 0;
     e = &code->estimate;
-    return own(x, code) + (e->entered > 0 ? x->prices.between[X86_PRICED_BRANCH] * e->wrong / e->entered : 0) +
-        (e->seen > 0 && !e->shares ? e->second / e->seen : 0);
+    return own(x, code) + x->prices.between[X86_PRICED_BRANCH] * mean_of(&e->wrong) +
+        (e->shares ? 0 : mean_of(&e->second));
 }
 
-enum { SEEN_MOST = 1 << 12 }; /* executions: from then on older ones count less */
-
-void x86_sampling_entered(struct x86_estimate *e, uint64_t wrong)
+void x86_mean_add(struct x86_mean *mean, double value)
 {
-    e->wrong += (double)wrong;
-    if (++e->entered > SEEN_MOST) {
-        e->wrong /= 2;
-        e->entered /= 2;
-    }
-}
+    enum { MOST = 1 << 12 }; /* from then on older ones count less */
 
-/** What a block has waited for L2 near windows. */
-static void see_second(struct x86_estimate *e, double cycles)
-{
-    e->second += cycles;
-    if (++e->seen > SEEN_MOST) {
-        e->second /= 2;
-        e->seen /= 2;
+    mean->sum += value;
+    if (++mean->times > MOST) {
+        mean->sum /= 2;
+        mean->times /= 2;
     }
 }
 
@@ -404,10 +399,13 @@ static uint64_t pay(struct x86_thread *t, struct x86_place *place, const uint64_
     return sum;
 }
 
-/** Far from windows, what L2 serves is in the block's cost, as it was near them: L1D's prefetcher does not see the hits by which it goes. Where
- * cores take lines from each other, the prefetcher matters least. */
-static void pass_over_second(struct x86_sampling *s, uint64_t latency[X86_PRICED], uint64_t met[X86_PRICED])
+/** Far from windows, what L2 serves is in the block's cost, as it was near them: L1D's prefetcher does not see the hits by which
+ * it goes.  Where cores take lines from each other, the prefetcher matters least, and what L2 serves costs what it costs. */
+static void pass_over_second(struct x86_sampling *s, const struct x86_estimate *e, uint64_t latency[X86_PRICED],
+    uint64_t met[X86_PRICED])
 {
+    if (e->shares)
+        return;
     s->latency_then[PRICE_SECOND] += s->latency[PRICE_SECOND] - latency[PRICE_SECOND];
     s->met_then[PRICE_SECOND] += s->met[PRICE_SECOND] - met[PRICE_SECOND];
     latency[PRICE_SECOND] = s->latency[PRICE_SECOND];
@@ -427,8 +425,7 @@ uint64_t x86_sampling_access(struct x86_thread *t, const struct x86_access *acce
     s->lead = lead_of(x, code, now);
     x86_memory_access(x->memory, access, now - (uint64_t)s->lead, &out);
     x86_sampling_missed(t, access, &out, now - (uint64_t)s->lead, now);
-    if (!code->estimate.shares)
-        pass_over_second(s, latency, met);
+    pass_over_second(s, &code->estimate, latency, met);
     return pay(t, &x->stacks.places[code->first_place], latency, met);
 }
 
@@ -439,7 +436,7 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
     struct x86_place *place = &x->stacks.places[code->first_place];
     struct x86_estimate *e = &x->codes[code->block->id].estimate;
     const int far = s->phase == SAMPLING_FAR, again = s->far.again >= code->block->ninsns;
-    const int branches = far ? s->far.path != NULL && !again : !again;
+    const int branches = !again && (!far || s->far.path);
     uint64_t latency[X86_PRICED], met[X86_PRICED];
 
     memcpy(latency, s->latency, sizeof latency);
@@ -451,14 +448,13 @@ static void between(struct x86_thread *t, const struct x86_code *code, const uin
         x->far_uops -= code->uops;
     }
     if (branches)
-        x86_sampling_entered(e, t->mispredicts - s->latency[X86_PRICED_BRANCH]);
+        x86_mean_add(&e->wrong, (double)(t->mispredicts - s->latency[X86_PRICED_BRANCH]));
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
     if (far) {
         latency[X86_PRICED_BRANCH] = t->mispredicts;
-        if (!e->shares)
-            pass_over_second(s, latency, met);
+        pass_over_second(s, e, latency, met);
     } else {
-        see_second(e, price_since(t, PRICE_SECOND, latency, met));
+        x86_mean_add(&e->second, price_since(t, PRICE_SECOND, latency, met));
     }
     s->owed[OWN] += (far ? x86_sampling_cost(x, code->block) : own(x, code)) + strings(t, code->block, values);
     t->frontier += pass(t, place, &s->owed[OWN], CPI_ESTIMATED);
@@ -497,8 +493,8 @@ static void in_detail(struct x86_thread *t, struct x86_code *code, const uint64_
             s->missed[i] += (double)(s->met[i] - met[i]);
         }
     }
-    x86_sampling_entered(e, t->mispredicts - before[X86_PRICED_BRANCH]);
-    see_second(e, second);
+    x86_mean_add(&e->wrong, (double)(t->mispredicts - before[X86_PRICED_BRANCH]));
+    x86_mean_add(&e->second, second);
     if (measured) {
         s->measured += (double)(t->frontier - begun);
         s->foreseen += own(t->cpu->x, code) + strings(t, code->block, values) + price(t, before);

@@ -44,6 +44,11 @@ struct peet_stats;
 /** What has a price beside a block's own cycles; each is a category of the CPI stack. */
 enum { X86_PRICED = 6, X86_PRICED_BRANCH = 5 };
 
+/** Of so many executions of a block; older ones count less. */
+struct x86_mean {
+    double sum, times;
+};
+
 /** What the model knows of a block; in the windows of the last past. */
 struct x86_estimate {
     double cycles, times; /* sums, of which older windows count less */
@@ -51,9 +56,9 @@ struct x86_estimate {
     double window_cycles; /* of the present window */
     double leads, misses; /* sums: by how much its loads that missed were ahead of the frontier; how many */
     double lead, window_leads;
-    double wrong, entered; /* mispredicted branches to it, of so many executions; older ones count less */
-    double second, seen;   /* what it waited for L2, in so many executions near windows */
-    uint64_t far_times;    /* executions by machine code */
+    struct x86_mean wrong;  /* mispredicted branches to it */
+    struct x86_mean second; /* what it waited for L2, near windows */
+    uint64_t far_times;     /* executions by machine code */
     uint32_t window_times, window_misses;
     uint8_t shares;       /* it has missed lines that other cores had */
     uint8_t known, asked; /* each is known; windows that began because it was not */
@@ -133,8 +138,8 @@ double x86_sampling_cost(struct x86 *x, const struct peet_block *block);
 /** x86_sampling_unknown() - a block that no window has seen is executed between windows: one begins soon */
 void x86_sampling_unknown(struct x86_thread *t, struct x86_code *code);
 
-/** x86_sampling_entered() - a block has been executed, and so many branches to it were mispredicted */
-void x86_sampling_entered(struct x86_estimate *e, uint64_t wrong);
+/** x86_mean_add() - of one execution more */
+void x86_mean_add(struct x86_mean *mean, double value);
 
 /** x86_sampling_loop() - as x86's loop(), for one core far from windows.  @out_turns: 0: nothing has happened */
 uint64_t x86_sampling_loop(struct x86_thread *t, const struct peet_block_event *event, uint64_t now, uint64_t until,

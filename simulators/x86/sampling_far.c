@@ -96,7 +96,7 @@ static void follow(struct x86 *x, struct x86_thread *t)
             const uint64_t before = t->mispredicts;
 
             x86_core_follow(t, code);
-            x86_sampling_entered(e, t->mispredicts - before);
+            x86_mean_add(&e->wrong, (double)(t->mispredicts - before));
         }
     }
     s->latency[X86_PRICED_BRANCH] = t->mispredicts;
@@ -311,11 +311,9 @@ uint64_t x86_sampling_loop(struct x86_thread *t, const struct peet_block_event *
         !direct_begin(x, t->hw, now, until)->limit)
         return 0;
     run->context = event->context;
-    turns = x->far_iterations(run, event->block, event->values, event->strides, less(event->turns, UINT32_MAX));
-    if (turns && t->sampling->far.path) {
-        *run->path++ = event->block->id | PEET_DIRECT_TIMES;
-        *run->path++ = (uint32_t)turns;
-    }
+    turns = x->far_iterations(run, event->block, event->values, event->strides, event->turns);
+    if (t->sampling->far.path)
+        peet_direct_went(run, event->block->id, turns);
     run->instructions = turns * event->block->ninsns;
     x->codes[event->block->id].estimate.far_times += turns;
     *out_turns = turns;

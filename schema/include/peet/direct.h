@@ -209,6 +209,16 @@ struct peet_direct_run {
     struct peet_direct_sums *alone; /* of the observer that has shown_alone(), if that is called; NULL: it is not */
 };
 
+/** peet_direct_went() - for a table with paths: a block has been executed so often in a row */
+static inline void peet_direct_went(struct peet_direct_run *run, uint32_t block_id, uint64_t times)
+{
+    for (uint64_t n; times != 0; times -= n) {
+        n = times < UINT32_MAX ? times : UINT32_MAX;
+        *run->path++ = block_id | PEET_DIRECT_TIMES;
+        *run->path++ = (uint32_t)n;
+    }
+}
+
 struct peet_direct {
     uint32_t abi;         /* PEET_DIRECT_ABI */
     uint32_t struct_size; /* sizeof(struct peet_direct) */
