@@ -87,7 +87,7 @@ struct peet_source_ops {
     /** block_of_turn() - the block that begins with the access (or fence) before which a context waits; may be NULL */
     const struct peet_block *(*block_of_turn)(void *self, uint64_t runtime_pc);
     /** words() - makes sure that there are words to decode, and lets the context run if there are none; may be NULL, as
-     * the next two */
+     * the next two.  Returns: 0 if there are none, or enum peet_decode_ahead (decode.h) */
     int (*words)(void *self, uint32_t context);
     /** direct() - executes blocks in machine code (direct.h) from the context's words.  Returns: 1 if there were some,
      * else 0 */

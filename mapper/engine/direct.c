@@ -237,11 +237,17 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 {
     struct peet_map_context *c = core->context;
 
-    if (map->roi.hidden || c->spin.watched || map->chooser || !map->ops->words(map->source, c->source))
+    int ahead, any;
+
+    if (map->roi.hidden || c->spin.watched || map->chooser)
         return 0;
-    return map->runs_ahead ? run_ahead(map, core)
-                           : peet__map_take_direct(map, core,
-                                 map->direct->begin(map->machine->self, map->current, core->clock, map->until));
+    ahead = map->ops->words(map->source, c->source);
+    if (ahead != PEET_AHEAD_BLOCKS)
+        return ahead == PEET_AHEAD_EVENT ? PEET_EVENT_ABSTRACT : 0;
+    any = map->runs_ahead ? run_ahead(map, core)
+                          : peet__map_take_direct(map, core,
+                                map->direct->begin(map->machine->self, map->current, core->clock, map->until));
+    return any ? PEET_MAP_DIRECT : 0;
 }
 
 static void executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes)

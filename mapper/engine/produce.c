@@ -243,12 +243,14 @@ static int from_stream(struct peet_map *map, struct peet_map_core *core, struct 
     int kind;
 
     core->declined = !map->direct;
-    if (map->direct && map->until && peet__map_run_direct(map, core))
-        return PEET_MAP_DIRECT;
+    kind = map->direct && map->until ? peet__map_run_direct(map, core) : 0;
+    if (kind == PEET_MAP_DIRECT)
+        return kind;
     do {
-        /* if most blocks are taken without it: one */
-        unsigned n =
-            map->ops->blocks ? map->ops->blocks(map->source, c->source, core->declined ? UINT_MAX : 1, &c->batch) : 0;
+        unsigned n = 0;
+
+        if (map->ops->blocks && kind != PEET_EVENT_ABSTRACT) /* if most blocks are taken without it: one */
+            n = map->ops->blocks(map->source, c->source, core->declined ? UINT_MAX : 1, &c->batch);
 
         c->batch_end = c->batch + n;
         c->batch_loop = c->batch;

@@ -518,14 +518,12 @@ static int words(void *self, uint32_t context)
     struct peet_source *s = self;
     struct peet_source_context *c = s->contexts[context];
 
-    if (peet_decode_busy(c->decode))
-        return 1;
-    if (c->cursor == c->end) {
+    if (c->cursor == c->end && !peet_decode_busy(c->decode)) {
         if (c->done || c->loop || peet__source_ring(s, c, NULL))
-            return 0;
+            return PEET_AHEAD_NOTHING;
         peet__source_resume(s, c, context);
     }
-    return c->cursor != c->end;
+    return peet_decode_ahead(c->decode, c->cursor, c->end);
 }
 
 static void undo(void *self, uint32_t context, peet_decode_undone *fn, void *arg)

@@ -453,7 +453,8 @@ void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, con
     uint64_t times);
 
 /* ---- direct.c */
-/** Blocks that the machine leaves to peet.  Returns: whether there were some */
+/** Blocks that the machine leaves to peet.  Returns: PEET_MAP_DIRECT if there were some, PEET_EVENT_ABSTRACT if an event
+ * comes before the next one, or 0 */
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
 /** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns:
  * whether there were some */

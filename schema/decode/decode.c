@@ -509,6 +509,17 @@ int peet_decode_busy(const struct peet_decode_state *s)
     return s->loop_left != 0 || peet__decode_sure(s);
 }
 
+enum peet_decode_ahead peet_decode_ahead(const struct peet_decode_state *s, const uint64_t *cursor, const uint64_t *end)
+{
+    if (peet_decode_busy(s))
+        return PEET_AHEAD_BLOCKS;
+    if (cursor == end)
+        return PEET_AHEAD_NOTHING;
+    return PEET_RAW_IS_ABSTRACT(*cursor) && PEET_RAW_TYPE(*cursor) != PEET_ABSTRACT_RANGE && s->tail < 0
+        ? PEET_AHEAD_EVENT
+        : PEET_AHEAD_BLOCKS;
+}
+
 int peet_decode_in_path(const struct peet_decode_state *s)
 {
     return peet__decode_sure(s) && s->function->path_word;

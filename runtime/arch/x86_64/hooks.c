@@ -62,11 +62,13 @@ static inline uint64_t set_part(uint64_t value)
 static uint64_t hash_of(const uint64_t *frame, const uint64_t *xmm, uint32_t live)
 {
     static const uint8_t place[16] = {RAX, RCX, RDX, RBX, 0, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15};
+    enum { SP = 4, GENERAL = 0xffff & ~(1 << SP) };
     const uint32_t bytes = live & PEET_HOOK_NARROW ? word_at(frame, PEET_HOOK_WORD2) >> 16 : 0;
     uint64_t hash = mix(0, (uint64_t)frame); /* the stack pointer */
-    for (unsigned r = 0; r < 16; r++)
-        if (live >> r & 1 && r != 4)
-            hash = mix(hash, bytes >> r & 1 ? (uint8_t)frame[place[r]] : set_part(frame[place[r]]));
+    for (uint32_t left = live & GENERAL; left != 0; left &= left - 1) {
+        const unsigned r = (unsigned)__builtin_ctz(left);
+        hash = mix(hash, bytes >> r & 1 ? (uint8_t)frame[place[r]] : set_part(frame[place[r]]));
+    }
     if (live & PEET_HOOK_FLAGS)
         hash = mix(hash, frame[FLAGS]);
     if (xmm) {
