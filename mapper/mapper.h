@@ -102,6 +102,16 @@ struct peet_source_ops {
     int (*begin)(void *self, uint32_t context, size_t index, struct peet_error *error);
     /** goes_on() - when the context went on then, or UINT64_MAX if nothing more is known of it; as begin() */
     uint64_t (*goes_on)(void *self, uint32_t context);
+    /**
+     * repeat() - the context, which has no words left, waits at an ATOMIC or YIELD event, with as many of these in each of
+     * its last rounds as @slices says: its words for @times more rounds, as they are while the memory that it looks at stays
+     * as it is.  If that changes, peet_map_looks_again() is called.  May be NULL
+     * Returns: up to how many such events that goes, of which only the last one comes; 0: it must run
+     */
+    unsigned (*repeat)(void *self, uint32_t context, unsigned slices, unsigned times);
+    /** cut() - no more of this than what has begun.  Returns: up to how many such events that goes, of which the last one
+     * comes, and those behind it in its round; 0: nothing has begun, and it must run */
+    unsigned (*cut)(void *self, uint32_t context);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };
@@ -372,6 +382,9 @@ void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *ou
 /** peet_map_executed() - how often a block was executed so far */
 uint64_t peet_map_executed(struct peet_map *map, const struct peet_block *block);
 
+/** peet_map_looks_again() - the memory that a source's context looks at has just changed: of the rounds that repeat() has
+ * given, those that begin later do not count */
+void peet_map_looks_again(struct peet_map *map, uint32_t source);
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);
 

@@ -143,6 +143,12 @@ void peet_ctx_free(struct peet_ctx *ctx);
 enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
     uint64_t **out_end);
 
+/** peet_rt_same() - does the subject's memory hold what @copy does?  0 as well if it cannot be read */
+int peet_rt_same(const void *at, const void *copy, size_t bytes);
+
+/** peet_ctx_is_called() - is there a signal that it may take when it is resumed? */
+int peet_ctx_is_called(const struct peet_ctx *ctx);
+
 /** peet_ctx_goes_on() - behind a yield that is FULL: 1: the context must be resumed before any other */
 int peet_ctx_goes_on(const struct peet_ctx *ctx);
 

@@ -43,10 +43,9 @@ static void undone(void *arg, const struct peet_block *block, const uint64_t *va
     }
 }
 
-/** Rolls a hardware context back, so that it has executed exactly what begins before @until.  Where an event of a higher one has
- * woken the present one at this very time, what begins at this time has come before, too.
- * Returns: whether anything was undone */
-static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
+/* Where an event of a higher hardware context has woken the present one at this very time, what begins at this time has
+ * come before, too. */
+int peet__map_go_back(struct peet_map *map, unsigned hw, uint64_t until)
 {
     struct peet_map_core *core = &map->cores[hw];
     const unsigned current = map->current;
@@ -80,14 +79,14 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
 
 static int machine_goes_back(void *host, unsigned hw, uint64_t until)
 {
-    return go_back(host, hw, until);
+    return peet__map_go_back(host, hw, until);
 }
 
 void peet__map_settle_ahead(struct peet_map *map)
 {
     for (unsigned hw = 0; map->runs_ahead && hw < map->ncores; hw++)
         if (hw != map->current) {
-            go_back(map, hw, moment(map, hw, map->acting));
+            peet__map_go_back(map, hw, moment(map, hw, map->acting));
             peet_program_direct_commit(map->program, hw);
         }
 }
@@ -119,12 +118,24 @@ void peet__map_changes_data(struct peet_map *map)
         peet__map_settle_ahead(map);
 }
 
+/** Does nobody ask for abstract events, and do times add up however blocks are put together?  Then rounds of contexts that only
+ * look may come without the program's (sync/spin.c). */
+static int may_give_rounds(const struct peet_map *map, const struct peet_program *program)
+{
+    for (unsigned i = 0; i < map->nobservers; i++)
+        if (map->observers[i]->module->needs & PEET_NEEDS_ABSTRACT)
+            return 0;
+    return map->ops->repeat && !(map->machine->module->needs & PEET_NEEDS_ABSTRACT) &&
+        peet_program_direct_whole(program);
+}
+
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
 {
     if (map->ncores < 2 || !all_take_back(map) || map->supposed || !map->direct->ahead || !map->ops->undo ||
         !peet_program_direct_commits(program))
         return;
     map->runs_ahead = 1;
+    map->gives_rounds = (uint8_t)may_give_rounds(map, program);
     for (unsigned i = 0; i < map->nblock_observers; i++)
         map->settles_data |= (map->block_observers[i]->module->needs & PEET_NEEDS_DATA) != 0;
     for (unsigned hw = 0; hw < map->ncores; hw++)

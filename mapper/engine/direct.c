@@ -9,6 +9,7 @@
  * clock is right, and its counts and waiting time are those of when the run began.
  */
 #include "state/map.h"
+#include "sync/sync.h"
 
 /** Do all who want to see blocks say which of them they need not see? */
 static int observed(const struct peet_map *map)
@@ -239,9 +240,15 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 
     int ahead, any;
 
-    if (map->roi.hidden || c->spin.watched || map->chooser)
+    if (map->roi.hidden || map->chooser)
+        return 0;
+    if (__builtin_expect(c->spin.matches != 0, 0))
+        peet__spin_gives(map, core);
+    if (c->spin.watched && !c->spin.given)
         return 0;
     ahead = map->ops->words(map->source, c->source);
+    if (map->attention) /* somebody who looks has gone back, and may be due before `until` now */
+        return PEET_MAP_AGAIN;
     if (ahead != PEET_AHEAD_BLOCKS)
         return ahead == PEET_AHEAD_EVENT ? PEET_EVENT_ABSTRACT : 0;
     any = map->runs_ahead ? run_ahead(map, core)

@@ -173,6 +173,7 @@ static int request(struct peet_map *map, struct peet_map_core *core, struct peet
     int kind;
 
     out->abstract.context = c->number;
+    peet__spin_taken(map, c);
     switch (out->abstract.type) {
     case PEET_ABSTRACT_ALLOC:
     case PEET_ABSTRACT_FREE:
@@ -244,7 +245,7 @@ static int from_stream(struct peet_map *map, struct peet_map_core *core, struct 
 
     core->declined = !map->direct;
     kind = map->direct && map->until ? peet__map_run_direct(map, core) : 0;
-    if (kind == PEET_MAP_DIRECT)
+    if (kind == PEET_MAP_DIRECT || kind == PEET_MAP_AGAIN)
         return kind;
     do {
         unsigned n = 0;

@@ -183,6 +183,8 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
         c->cursor = c->ring->grown;
         c->end = c->ring->grown + aside;
     }
+    if (s->map)
+        peet__source_ran(s, c, why);
     peet_host_unseen_look();
     if (s->record)
         peet__record_slice(s->record, context, c, why, result);
@@ -228,6 +230,7 @@ static void context_free(struct peet_source *s, struct peet_source_context *c)
         return;
     peet__source_drop_ring(s, c);
     drop_batch(s, c);
+    peet__source_repeat_free(s, c);
     peet__source_loop_free(c->loop);
     peet__source_segment_free(c->segment);
     peet_decode_state_free(c->decode);
@@ -259,6 +262,7 @@ static int restart(struct peet_source *s, uint32_t context, void (*call)(uint64_
     s->idle = c->next;
     c->next = NULL;
     peet_decode_state_reset(c->decode, context, peet_ctx_fs_base(c->ctx));
+    peet__source_repeat_free(s, c);
     c->done = 0;
     c->result = 0;
     return 0;
@@ -630,6 +634,8 @@ const struct peet_source_ops peet_source_ops = {
     .io_ready = peet__source_io_ready,
     .io_wait = peet__source_io_wait,
     .outside = peet__source_outside,
+    .repeat = peet__source_repeat,
+    .cut = peet__source_cut,
 };
 
 const struct peet_source_ops peet_replayed_ops = {
@@ -736,7 +742,7 @@ void peet_source_free(struct peet_source *s)
     free(s);
 }
 
-void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses, int want_loops)
+void peet_source_attach(struct peet_source *source, struct peet_map *map, int want_addresses, int want_loops)
 {
     source->map = map;
     source->want_addresses = want_addresses;

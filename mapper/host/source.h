@@ -22,7 +22,7 @@ void peet_source_free(struct peet_source *source);
 
 /** peet_source_attach() - tell it the mapper, whose numbers contexts shall go by in messages, and
  *  whether anybody needs addresses; before the first event */
-void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses, int want_loops);
+void peet_source_attach(struct peet_source *source, struct peet_map *map, int want_addresses, int want_loops);
 
 /** peet_source_set_data() - contexts and their thread-local variables are to be known there; borrowed.  Returns: 0 or
  * PEET_ENOMEM */

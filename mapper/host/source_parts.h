@@ -66,12 +66,13 @@ struct peet_source_context {
     int crashed;                         /* done by a crash: its last record may be cut */
     struct peet_source_segment *segment; /* of a marked iteration */
     struct peet_source_loop *loop;       /* the marked loop that it carries */
+    struct peet_source_repeat *repeat;   /* what it looks at again and again, or NULL */
     struct peet_source_context *next;    /* in the pool */
 };
 
 struct peet_source {
     struct peet_program *program;
-    const struct peet_map *map;
+    struct peet_map *map;
     struct peet_datamap *data;
     int notes_lost;         /* memory has run out for them */
     struct peet_map *views; /* contexts see their processor's view; NULL: all see main memory */
@@ -80,7 +81,8 @@ struct peet_source {
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */
     uint32_t ncontexts;
-    uint32_t nalive; /* contexts with a stack of their own that are not over */
+    struct peet_source_repeat *repeating; /* contexts that have been given rounds */
+    uint32_t nalive;                      /* contexts with a stack of their own that are not over */
     struct peet_source_ring *rings;
     size_t nrings; /* that there are, in use or not */
     struct peet_source_batch *batches;
@@ -107,6 +109,12 @@ static inline uint64_t peet__source_fs_base(const struct peet_source_context *c)
 
 /** Let a context run on; its words are c->cursor .. c->end afterwards. */
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context);
+
+/** source_repeat.c: a context has just run, and its words are there. */
+void peet__source_ran(struct peet_source *s, struct peet_source_context *c, enum peet_yield why);
+unsigned peet__source_repeat(void *self, uint32_t context, unsigned slices, unsigned times);
+unsigned peet__source_cut(void *self, uint32_t context);
+void peet__source_repeat_free(struct peet_source *s, struct peet_source_context *c);
 
 /** source_notes.c: the notes of the slice that has just been come among its words.  Returns: 0 or PEET_ENOMEM */
 int peet__source_notes(struct peet_source *s, struct peet_source_context *c);

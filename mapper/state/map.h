@@ -63,7 +63,13 @@ struct peet_map_spin {
     uint64_t matches;              /* rounds in a row that were equal */
     uint64_t epoch, epoch_matches; /* the last change among those that only spin, and where it was then */
     uint64_t clock;                /* when it last looked, + 1: a round takes time */
-    uint32_t since;                /* accesses since the round began */
+    uint32_t since, yielded;       /* accesses and yields since the round began; of these, yields */
+    uint64_t prior_round;          /* the three before the last access or yield */
+    uint32_t prior_since, prior_yielded;
+    uint32_t length, yields; /* accesses and yields of the last round; of these, yields */
+    uint32_t
+        given;     /* ATOMIC and YIELD events up to the one that comes, for rounds that the program does not go; or 0 */
+    uint8_t timed; /* the last round took time */
     uint8_t watched, dirty, stationary;
 };
 
@@ -248,6 +254,8 @@ struct peet_map {
     unsigned event_hw;              /* the highest processor that had one then: lower ones have done what begins then */
     uint8_t runs_ahead, going_back; /* ahead.c */
     uint8_t stays_open;             /* direct.c: a run that waits is not over */
+    uint8_t gives_rounds;           /* sync/spin.c: rounds of contexts that look may come without the program */
+    unsigned ngiven;                /* contexts with some */
     uint8_t settles_data;           /* somebody who looks on asks what lies at an address */
     struct peet_program *program;   /* with `direct`: whose machine code that is */
     uint64_t direct_instructions;   /* just now */
@@ -454,7 +462,7 @@ void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, con
 
 /* ---- direct.c */
 /** Blocks that the machine leaves to peet.  Returns: PEET_MAP_DIRECT if there were some, PEET_EVENT_ABSTRACT if an event
- * comes before the next one, or 0 */
+ * comes before the next one, PEET_MAP_AGAIN if others may be due first now, or 0 */
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
 /** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns:
  * whether there were some */
@@ -471,6 +479,9 @@ void peet__map_settle_direct(struct peet_map *map);
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program);
 /** A core begins to run ahead.  Returns: no block begins at this time or later */
 uint64_t peet__map_window(struct peet_map *map, struct peet_map_core *core);
+/** Rolls a hardware context back, so that it has executed exactly what begins before @until.  Returns: whether anything was
+ * undone */
+int peet__map_go_back(struct peet_map *map, unsigned hw, uint64_t until);
 /** What hardware contexts have done after the present moment is undone, for all of them are looked at. */
 void peet__map_settle_ahead(struct peet_map *map);
 /** What lies at an address changes: with observers that ask, no other hardware context is ahead of that. */

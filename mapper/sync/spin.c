@@ -14,12 +14,23 @@
  *      did more than look has come or gone.
  *
  * The work is done at ATOMIC events only, and the work on blocks only for contexts that are suspected.
+ *
+ * ROUNDS THAT ARE GIVEN.  Where nobody has to see ATOMIC and YIELD events, the program does not go each round of a context that looks
+ * in vain: the source gives words for many, up to the next round with which something happens here (mapper.h, repeat()).
+ * The context runs ahead in them like any other.  All is as if it had gone them:
+ *
+ *   4. What it looks at can change only when the program runs somewhere; and signals, and contexts that have no processor,
+ *      come by arrivals.  Before each of these the context goes back to that moment, and what has not begun is cut.
+ *   5. Its counts go on by the events that have not come when the next one does.  Rounds without them take the same time,
+ *      since times are whole cycles.
  */
 #include "base/splitmix.h"
 #include "sync/sync.h"
 
 #include <limits.h>
 #include <string.h>
+
+static const uint64_t YIELDS = 2; /* as an access: others have odd keys */
 
 enum {
     SUSPECT = 1000, /* equal rounds after which a context is watched, and for which it is watched then */
@@ -28,6 +39,9 @@ enum {
     DISTURBED = 256, /* equal rounds, or yields, before the first that is disturbed, and every so many from then on: */
     DISTURBED_EACH = 16,
     LATER_CYCLES = 256,
+    GIVEN_FROM = 12, /* equal rounds before the first that is given */
+    GIVEN_LEAST = 3,
+    GIVEN_LENGTH = 2, /* accesses and yields of such a round at most */
 };
 
 static uint64_t mix(uint64_t x)
@@ -67,6 +81,7 @@ void peet__spin_reset(struct peet_map *map, struct peet_map_context *c)
 {
     if (c->spin.stationary)
         map->sync->spin_epoch++;
+    map->ngiven -= c->spin.given != 0;
     c->spin = (struct peet_map_spin){.clock = c->spin.clock};
 }
 
@@ -112,6 +127,15 @@ static uint64_t state_of(const struct peet_map *map, const struct peet_map_conte
     return map->ops->state ? map->ops->state(map->source, c->source) : 0;
 }
 
+/** An access or a yield belongs to the round. */
+static void note(struct peet_map_spin *s, uint64_t key)
+{
+    s->prior_round = s->round;
+    s->prior_since = s->since;
+    s->prior_yielded = s->yielded;
+    s->round = mix(s->round ^ key);
+}
+
 /* A context that tries again and again may for ever come when another, in step with it, has just been there.  On real
  * processors some disturbance ends that soon; here it comes later by a random time now and then.  @tries: so far */
 static void disturb(struct peet_map *map, struct peet_map_core *core, uint64_t tries)
@@ -127,6 +151,11 @@ static void disturb(struct peet_map *map, struct peet_map_core *core, uint64_t t
 void peet__spin_yields(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
 {
     disturb(map, core, ++c->yields);
+    if (c->spin.first) {
+        note(&c->spin, YIELDS);
+        c->spin.since++;
+        c->spin.yielded++;
+    }
 }
 
 /** One more round like the ones before. */
@@ -134,6 +163,7 @@ static void matched(struct peet_map *map, struct peet_map_core *core, struct pee
 {
     struct peet_map_spin *s = &c->spin;
 
+    s->timed = core->clock >= s->clock;
     peet__spin_takes_time(core, c);
     s->matches++;
     disturb(map, core, s->matches);
@@ -158,7 +188,7 @@ void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct 
     struct peet_map_spin *s = &c->spin;
     uint64_t key = mix(args[0] + mix(args[1])) | 1;
 
-    s->round = mix(s->round ^ key);
+    note(s, key);
     if (key == s->first) {
         if (s->round == s->before) {
             matched(map, core, c);
@@ -170,12 +200,104 @@ void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct 
             s->first = key;
             s->before = s->round;
         }
+        s->length = s->since + 1;
+        s->yields = s->yielded;
         s->round = 0;
-        s->since = 0;
-    } else if (++s->since > LONGEST || !s->first) {
+        s->since = s->yielded = 0;
+    } else if (++s->since - s->yielded > LONGEST || !s->first) {
         peet__spin_reset(map, c);
         s->first = key;
     }
+}
+
+/** The next round, after so many equal ones, with which more happens than that it is counted. */
+static uint64_t next_of_note(uint64_t matches)
+{
+    const uint64_t suspect = (matches / SUSPECT + 1) * SUSPECT;
+    const uint64_t disturbed = matches < DISTURBED ? DISTURBED : (matches / DISTURBED_EACH + 1) * DISTURBED_EACH;
+
+    return suspect < disturbed ? suspect : disturbed;
+}
+
+/** Of @n more accesses and yields, with how many would rounds be counted? */
+static uint64_t rounds_in(const struct peet_map_spin *s, uint64_t n)
+{
+    return (n + s->since) / s->length;
+}
+
+/** And how many are yields?  A round that has one has no other access than its first. */
+static uint64_t yields_in(const struct peet_map_spin *s, uint64_t n)
+{
+    return s->yields ? n - rounds_in(s, n) : 0;
+}
+
+void peet__spin_gives(struct peet_map *map, struct peet_map_core *core)
+{
+    struct peet_map_context *c = core->context;
+    struct peet_map_spin *s = &c->spin;
+    uint64_t rounds, yields;
+
+    if (!map->gives_rounds || s->given || s->matches < GIVEN_FROM || !s->timed || s->length > GIVEN_LENGTH ||
+        s->since >= s->length || s->dirty || peet__map_others_wait(map, (unsigned)(core - map->cores)))
+        return;
+    rounds = next_of_note(s->matches) - s->matches - (s->since != 0);
+    yields = next_of_note(c->yields) - c->yields - 1;
+    if (s->yields && rounds > yields)
+        rounds = yields;
+    if (rounds > s->matches) /* who has not looked for long will perhaps not do so for long, and has it all undone */
+        rounds = s->matches;
+    if (rounds < GIVEN_LEAST)
+        return;
+    s->given = map->ops->repeat(map->source, c->source, s->length, (unsigned)rounds);
+    map->ngiven += s->given != 0;
+}
+
+void peet__spin_taken(struct peet_map *map, struct peet_map_context *c)
+{
+    struct peet_map_spin *s = &c->spin;
+    uint32_t passed;
+
+    if (__builtin_expect(!s->given, 1))
+        return;
+    passed = s->given - 1;
+    c->yields += (uint32_t)yields_in(s, passed);
+    c->polls += passed - (uint32_t)yields_in(s, passed);
+    s->matches += rounds_in(s, passed);
+    if (passed % s->length) { /* it is before the other event of its round */
+        s->round = s->prior_round;
+        s->since = s->prior_since;
+        s->yielded = s->prior_yielded;
+    }
+    s->given = 0;
+    map->ngiven--;
+}
+
+void peet__spin_cut(struct peet_map *map, struct peet_map_context *c, uint64_t until)
+{
+    struct peet_map_core *core;
+
+    if (!c->spin.given)
+        return;
+    core = &map->cores[c->last_hw];
+    peet__map_go_back(map, c->last_hw, until);
+    peet__map_close_direct(map, core);
+    core->waits = 0;
+    c->spin.given = map->ops->cut(map->source, c->source);
+    map->ngiven -= !c->spin.given;
+}
+
+void peet__spin_cut_all(struct peet_map *map)
+{
+    for (unsigned hw = 0; map->ngiven && hw < map->ncores; hw++)
+        if (map->cores[hw].context)
+            peet__spin_cut(map, map->cores[hw].context, map->now);
+}
+
+void peet_map_looks_again(struct peet_map *map, uint32_t source)
+{
+    struct peet_map_context *c = map->contexts[source];
+
+    peet__spin_cut(map, c, map->acting + (c->last_hw < map->current));
 }
 
 /** Nothing that this context does by itself will change anything, and nobody else wakes it. */

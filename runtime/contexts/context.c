@@ -201,6 +201,11 @@ void peet__park_cursor(void)
     peet__ctl->limit = peet__ctl->scratch_limit;
 }
 
+PUBLIC int peet_ctx_is_called(const struct peet_ctx *ctx)
+{
+    return ((peet__rt.pending & ~peet__rt.all_block) | ctx->poked) != 0;
+}
+
 PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
     uint64_t **out_end)
 {
@@ -234,7 +239,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         peet__foreign_world = 1;
     if (__builtin_expect(rt->sample_due, 0))
         peet__sample_arm();
-    if (__builtin_expect((rt->pending & ~rt->all_block) | ctx->poked, 0)) { /* came while the host ran, or wait still */
+    if (__builtin_expect(peet_ctx_is_called(ctx), 0)) { /* came while the host ran, or wait still */
         rt->signals = 1;
         peet__ctl->limit = NULL;
     }

@@ -220,10 +220,36 @@ static int is_repeated(int signal)
     return 0;
 }
 
+/* arch/x86_64/look.S */
+int peet__look_same(const void *at, const void *copy, size_t bytes);
+extern const char peet__look_words[], peet__look_bytes[], peet__look_fails[];
+
+PUBLIC int peet_rt_same(const void *at, const void *copy, size_t bytes)
+{
+    const uint64_t faults = peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS);
+    if (__builtin_expect(peet__rt.kernel_mask & faults, 0) || /* they would end the process */
+        peet__signal_action(SIGSEGV)->sa_handler == SIG_IGN || peet__signal_action(SIGBUS)->sa_handler == SIG_IGN)
+        return 0;
+    return peet__look_same(at, copy, bytes);
+}
+
+/* Could what peet_rt_same() looks at not be read?  Then it goes on and says so. */
+static int look_fails(int signal, ucontext_t *uc)
+{
+    const uint64_t pc = peet__uc_pc(uc);
+    if ((signal != SIGSEGV && signal != SIGBUS) ||
+        (pc != (uint64_t)peet__look_words && pc != (uint64_t)peet__look_bytes))
+        return 0;
+    peet__uc_set_frame(uc, peet__look_fails, (const void *)uc->uc_mcontext.gregs[REG_RSP]);
+    return 1;
+}
+
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
     peet__fs_settle();
+    if (look_fails(signal, uc))
+        return;
     if (peet__fatal_watched(signal, info, uc) || is_repeated(signal))
         return;
     if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {

@@ -108,8 +108,8 @@ uint64_t peet_decode_loop_value(const struct peet_decode_state *state);
 /** peet_decode_ahead() - what comes next.  For an event all else need not be asked: blocks do not come before it.  A range
  * operation counts as blocks */
 enum peet_decode_ahead { PEET_AHEAD_NOTHING, PEET_AHEAD_BLOCKS, PEET_AHEAD_EVENT };
-enum peet_decode_ahead peet_decode_ahead(
-    const struct peet_decode_state *state, const uint64_t *cursor, const uint64_t *end);
+enum peet_decode_ahead peet_decode_ahead(const struct peet_decode_state *state, const uint64_t *cursor,
+    const uint64_t *end);
 /** peet_decode_undo() - back to the last checkpoint of a run of ahead(); the words are still there
  *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE, or observers
  * with guards are told at the commit; NULL for iterations of a loop */

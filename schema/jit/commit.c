@@ -571,6 +571,11 @@ int peet_program_direct_commits(const struct peet_program *p)
     return p->direct->table.whole_cycles || !p->direct->tells;
 }
 
+int peet_program_direct_whole(const struct peet_program *p)
+{
+    return p->direct->table.whole_cycles;
+}
+
 int peet_program_direct_contexts(struct peet_program *p, unsigned n, int memory_reports)
 {
     struct peet__direct *const d = p->direct;

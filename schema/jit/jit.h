@@ -26,6 +26,8 @@ int peet_program_direct_contexts(struct peet_program *program, unsigned n, int m
 int peet_program_direct_tells(const struct peet_program *program);
 /** peet_program_direct_commits() - can observers be told what is final while hardware contexts run ahead of each other? */
 int peet_program_direct_commits(const struct peet_program *program);
+/** peet_program_direct_whole() - are the times of blocks and of waits whole cycles? */
+int peet_program_direct_whole(const struct peet_program *program);
 /** peet_program_direct_commit() - all that the hardware context has done is final: observers are told */
 void peet_program_direct_commit(struct peet_program *program, unsigned hw);
 /** peet_program_direct_later() - all that it has done since its mark happens so many cycles later, because the block

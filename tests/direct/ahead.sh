@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # ahead.sh SEEDS CORES MACHINES...: processors that run ahead of each other say the same, to the last number, as those that go block by block, which they
-# do while the observer `hash` looks on.  OBSERVE: who looks on in both (default: counts).  SEEDS: "1 2 3" or 1-20; CORES: "2 4".  SUBJECT: the program (default: threads.c).
+# do while the observer `hash` looks on.  OBSERVE: who looks on in both (default: counts).  SEEDS: "1 2 3" or 1-20; CORES: "2 4".  SUBJECT: the program (default: threads.c); FLAGS: how it is compiled (-O2).
 . "$(dirname "$0")/../tools/common.sh"
 seeds=$1 all_cores=$2
 shift 2
 command -v jq >/dev/null || skip "jq is not installed"
 compilers_for "${SUBJECT:=threads.c}"
-"$peet_cc" -O2 -pthread "$(dirname "$0")/$SUBJECT" -o "$work/subject" || fail "peetcc refused $SUBJECT"
+"$peet_cc" ${FLAGS:--O2} -pthread "$(dirname "$0")/$SUBJECT" -o "$work/subject" || fail "peetcc refused $SUBJECT"
 case $seeds in *-*) seeds=$(seq "${seeds%-*}" "${seeds#*-}") ;; esac
 runs=0
 for machine in "$@"; do

@@ -50,3 +50,61 @@ equal "function" "$(value loop/stats.json end.function)" fall
 # Four processors have two iterations each: when the third one's second crashes, nobody has more than two done.
 n=$(calls loop/stats.json step)
 [ "$n" -ge 200 ] && [ "$n" -le 800 ] || fail "$n calls of step()"
+
+# Memory that a thread looks at again and again is taken away, or its file is cut off: the thread has failed, not peet; or its own handler says what comes then.
+cat >gone.c <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static atomic_int *flag, saved;
+static volatile double sum;
+static sigjmp_buf back;
+static void handler(int signal) { siglongjmp(back, signal); }
+__attribute__((noinline)) static void *look(void *arg)
+{
+    if (!sigsetjmp(back, 1))
+        while (!atomic_load(flag))
+            __builtin_ia32_pause();
+    else
+        saved = 1;
+    return arg;
+}
+static void work(void)
+{
+    for (int i = 0; i < 20000; i++)
+        sum += i;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    const int how = atoi(argv[1]), file = fileno(tmpfile());
+    if (ftruncate(file, 4096))
+        return 1;
+    flag = mmap(NULL, 4096, PROT_READ | PROT_WRITE, how == 1 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, how == 1 ? file : -1, 0);
+    if (argc > 2) {
+        signal(SIGSEGV, handler);
+        signal(SIGBUS, handler);
+    }
+    pthread_create(&thread, NULL, look, NULL);
+    work();
+    if (how == 0 ? munmap(flag, 4096) : how == 1 ? ftruncate(file, 0) : mprotect(flag, 4096, PROT_NONE))
+        return 1;
+    work();
+    pthread_join(thread, NULL);
+    printf("saved %d\n", saved);
+    return 0;
+}
+END
+must "$peetcc" -O2 -pthread -o gone gone.c
+for how in 0 1 2; do
+    status=0
+    "$peet" run -q --machine ideal --cores 2 -d gone.out -- ./gone $how 2>gone.err || status=$?
+    equal "status, memory gone by way $how" $status $((how == 1 ? 135 : 139))
+    equal "function, memory gone by way $how" "$(value gone.out/stats.json end.function)" look
+    equal "its handler, memory gone by way $how" "$("$peet" run -q --machine ideal --cores 2 -d gone.out -- ./gone $how handled)" "saved 1"
+done
