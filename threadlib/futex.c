@@ -12,12 +12,17 @@
 #include <unistd.h>
 #include <peet/module.h>
 
-/* Words that are waited for, and by how many: a wake has to say how many it woke. */
+/* Words that are waited for, and by how many: a wake has to say how many it woke.  Who is moved to another word is woken,
+ * and goes there; it counts there already, and a wake that comes before it is owed to it. */
 struct queue {
     struct queue *next;
     uint64_t word;
     unsigned waiting;
-    unsigned users; /* in wait or wake, so the queue must stay */
+    unsigned sleeping; /* of these, waits that nobody has ended */
+    unsigned moved;    /* woken to go to another queue, and not yet gone */
+    unsigned owed;     /* wakes for those that are on their way here */
+    struct queue *to;
+    unsigned users; /* in wait or wake, or on their way here, so the queue must stay */
 };
 #define BUCKETS 256
 static struct queue *queues[BUCKETS];
@@ -69,16 +74,51 @@ static void unlock(uint64_t word)
     peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, LOCK(word), PEET_MUTEX_NORMAL);
 }
 
-/* Holding the lock: it is given up meanwhile.  Returns: 0 or what has ended the wait */
-static uint64_t wait_in(struct queue *q, uint64_t deadline)
+/* Holding the lock: it is given up meanwhile.  Returns: 0 or what has ended the wait; the queue is the one where that was */
+static uint64_t wait_in(struct queue **inout_queue, uint64_t deadline)
 {
+    struct queue *q = *inout_queue;
     q->waiting++;
-    uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, QUEUE(q->word), LOCK(q->word), PEET_MUTEX_NORMAL, deadline);
-    /* Nobody left to count down: a wake has counted this one, just when its time ran out. */
-    if (!err || !q->waiting)
-        return 0;
-    q->waiting--;
-    return err;
+    for (;;) {
+        q->sleeping++;
+        uint64_t err =
+            peet__event4(PEET_ABSTRACT_COND_WAIT, QUEUE(q->word), LOCK(q->word), PEET_MUTEX_NORMAL, deadline);
+        /* Nobody left to count down: a wake has counted this one, just when its time ran out. */
+        if (err && q->sleeping) {
+            q->sleeping--;
+            q->waiting--;
+            return err;
+        }
+        if (!q->moved)
+            return 0;
+        q->moved--;
+        struct queue *const to = q->to;
+        unlock(q->word);
+        give_back(q);
+        lock(to->word);
+        *inout_queue = q = to;
+        if (q->owed) {
+            q->owed--;
+            return 0;
+        }
+    }
+}
+
+/* Holding the lock.  Returns: how many it has woken */
+static long wake_in(struct queue *q, uint32_t most)
+{
+    long woken = 0;
+    while (q->waiting && (uint64_t)woken < most) {
+        q->waiting--;
+        woken++;
+        if (q->sleeping) {
+            q->sleeping--;
+            peet__event1(PEET_ABSTRACT_COND_SIGNAL, QUEUE(q->word));
+        } else {
+            q->owed++;
+        }
+    }
+    return woken;
 }
 
 static long wait(const volatile uint32_t *word, uint32_t value, uint64_t deadline)
@@ -89,8 +129,8 @@ static long wait(const volatile uint32_t *word, uint32_t value, uint64_t deadlin
         return -ENOMEM;
     lock(at);
     if (*word == value)
-        err = wait_in(q, deadline);
-    unlock(at);
+        err = wait_in(&q, deadline);
+    unlock(q->word);
     give_back(q);
     return -(long)err;
 }
@@ -98,18 +138,118 @@ static long wait(const volatile uint32_t *word, uint32_t value, uint64_t deadlin
 static long wake(uint64_t at, uint32_t most)
 {
     struct queue *q = take(at);
-    long woken = 0;
     if (!q)
         return -ENOMEM;
     lock(at);
-    while (q->waiting && (uint64_t)woken < most) {
-        q->waiting--;
-        woken++;
-        peet__event1(PEET_ABSTRACT_COND_SIGNAL, QUEUE(at));
-    }
+    const long woken = wake_in(q, most);
     unlock(at);
     give_back(q);
     return woken;
+}
+
+/* Holding the lock: who sleeps goes to the other queue.  Returns: how many do */
+static long move(struct queue *q, struct queue *to, uint32_t most)
+{
+    long moved = 0;
+    if (to == q)
+        return q->sleeping < most ? q->sleeping : most;
+    if (q->moved && q->to != to) /* some are still to go elsewhere: these look again, as after any other wake */
+        return wake_in(q, most);
+    while (q->sleeping && (uint64_t)moved < most) {
+        q->sleeping--;
+        q->waiting--;
+        q->moved++;
+        q->to = to;
+        to->waiting++;
+        to->users++;
+        moved++;
+        peet__event1(PEET_ABSTRACT_COND_SIGNAL, QUEUE(q->word));
+    }
+    return moved;
+}
+
+/* @compares: only if the word holds @expected */
+static long requeue(const volatile uint32_t *word, uint32_t most, uint64_t to_word, uint32_t most_moved, int compares,
+    uint32_t expected)
+{
+    struct queue *q = take((uint64_t)word), *to = take(to_word);
+    long result = -EAGAIN;
+    if (q && to) {
+        lock(q->word);
+        if (!compares || *word == expected) {
+            result = wake_in(q, most);
+            result += move(q, to, most_moved);
+        }
+        unlock(q->word);
+    } else {
+        result = -ENOMEM;
+    }
+    if (q)
+        give_back(q);
+    if (to)
+        give_back(to);
+    return result;
+}
+
+/* FUTEX_WAKE_OP: what is done with the other word, and whether those that wait there are woken, in one number (futex(2)).
+ * Returns: 0: it knows no such operation, or no such comparison with what is changed then; else 1 */
+static int change(volatile uint32_t *word, uint32_t how, int *out_wakes)
+{
+    const int32_t arg = (int32_t)(how << 8) >> 20, compared = (int32_t)(how << 20) >> 20;
+    const uint32_t operand = how >> 28 & FUTEX_OP_OPARG_SHIFT ? 1u << (arg & 31) : (uint32_t)arg;
+    const int32_t before = (int32_t)*word;
+    switch (how >> 28 & 7) {
+    case FUTEX_OP_SET:
+        *word = operand;
+        break;
+    case FUTEX_OP_ADD:
+        *word = (uint32_t)before + operand;
+        break;
+    case FUTEX_OP_OR:
+        *word = (uint32_t)before | operand;
+        break;
+    case FUTEX_OP_ANDN:
+        *word = (uint32_t)before & ~operand;
+        break;
+    case FUTEX_OP_XOR:
+        *word = (uint32_t)before ^ operand;
+        break;
+    default:
+        return 0;
+    }
+    switch (how >> 24 & 15) {
+    case FUTEX_OP_CMP_EQ:
+        *out_wakes = before == compared;
+        break;
+    case FUTEX_OP_CMP_NE:
+        *out_wakes = before != compared;
+        break;
+    case FUTEX_OP_CMP_LT:
+        *out_wakes = before < compared;
+        break;
+    case FUTEX_OP_CMP_LE:
+        *out_wakes = before <= compared;
+        break;
+    case FUTEX_OP_CMP_GT:
+        *out_wakes = before > compared;
+        break;
+    case FUTEX_OP_CMP_GE:
+        *out_wakes = before >= compared;
+        break;
+    default:
+        return 0;
+    }
+    return 1;
+}
+
+static long wake_and_change(uint64_t word, uint32_t most, volatile uint32_t *other, uint32_t most_of_other,
+    uint32_t how)
+{
+    int wakes = 0;
+    if (!change(other, how, &wakes))
+        return -ENOSYS;
+    const long woken = wake(word, most), more = wakes && woken >= 0 ? wake((uint64_t)other, most_of_other) : 0;
+    return woken < 0 ? woken : more < 0 ? more : woken + more;
 }
 
 /* A lock whose word is its owner's number, or 0; a waiter that has been woken is not yet the owner. */
@@ -128,7 +268,7 @@ static long lock_owned(volatile uint32_t *word, int try, uint64_t deadline)
             err = EAGAIN;
         } else {
             *word |= FUTEX_WAITERS;
-            err = wait_in(q, deadline);
+            err = wait_in(&q, deadline);
         }
     }
     if (!err)
@@ -147,10 +287,7 @@ static long unlock_owned(volatile uint32_t *word)
     const int owned = (*word & FUTEX_TID_MASK) == (uint32_t)gettid();
     if (owned) {
         *word = q->waiting ? FUTEX_WAITERS : 0; /* not 0 while one is on its way: the next one has to ask here, too */
-        if (q->waiting) {
-            q->waiting--;
-            peet__event1(PEET_ABSTRACT_COND_SIGNAL, QUEUE(q->word));
-        }
+        wake_in(q, 1);
     }
     unlock(q->word);
     give_back(q);
@@ -171,13 +308,21 @@ static uint64_t deadline(int op, const struct timespec *wants)
     return cycles < PEET_NEVER ? (uint64_t)cycles : PEET_NEVER;
 }
 
-long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t bits)
+long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t *other, uint32_t bits)
 {
+    const uint32_t of_other = (uint32_t)(uint64_t)wants; /* for operations on two words */
     const int command = op & FUTEX_CMD_MASK;
     const int waits =
         command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
     if ((uint64_t)word & 3 || (waits && wants && (wants->tv_sec < 0 || !peet__deadline_valid(wants))))
         return -EINVAL;
+    if (command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE || command == FUTEX_WAKE_OP) {
+        if ((uint64_t)other & 3 || (command != FUTEX_WAKE_OP && (int32_t)(value | of_other) < 0))
+            return -EINVAL;
+        return command == FUTEX_WAKE_OP
+            ? wake_and_change((uint64_t)word, value, other, of_other, bits)
+            : requeue(word, value, (uint64_t)other, of_other, command == FUTEX_CMP_REQUEUE, bits);
+    }
     if (command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE_BITSET)
         bits = FUTEX_BITSET_MATCH_ANY;
     else if (!bits)

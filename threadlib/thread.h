@@ -239,11 +239,14 @@ static inline int peet__deadline_valid(const struct timespec *t)
 /**
  * peet__futex() - futex(2) between threads of the subject; for who wraps syscall()
  * @op: FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_LOCK_PI, FUTEX_LOCK_PI2,
- *   FUTEX_TRYLOCK_PI, FUTEX_UNLOCK_PI, with or without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME
+ *   FUTEX_TRYLOCK_PI, FUTEX_UNLOCK_PI, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, with or without
+ *   FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME
  * @wants: the time to wait, NULL: for ever (WAIT: relative, others: absolute)
+ * @other: the second word of REQUEUE, CMP_REQUEUE and WAKE_OP, which have a number of waiters instead of @wants, and in
+ *   @bits what is expected or what is to be done
  * @bits: *_BITSET: which waiters.  A wake for some of them wakes all: they look again, as after any other wake
  * Returns: 0 or more, or the negative of an errno value; -ENOSYS for other operations
  */
-long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t bits);
+long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t *other, uint32_t bits);
 
 #endif

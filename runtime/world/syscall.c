@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 /* Of the thread library's. */
-extern long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t bits)
-    __attribute__((weak));
+extern long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants, uint32_t *other,
+    uint32_t bits) __attribute__((weak));
 
 /** What the exported function leads to under simulation. */
 #define SIMULATED(name) ((__typeof__(&name))peet__world_to[PEET__WORLD_##name])
@@ -216,7 +216,8 @@ static long futex(const long *a)
     int op = (int)a[1];
     long result = -ENOSYS;
     if (peet__futex)
-        result = peet__futex((uint32_t *)a[0], op, (uint32_t)a[2], (const struct timespec *)a[3], (uint32_t)a[5]);
+        result = peet__futex((uint32_t *)a[0], op, (uint32_t)a[2], (const struct timespec *)a[3], (uint32_t *)a[4],
+            (uint32_t)a[5]);
     if (result >= 0)
         return result;
     if (result == -ENOSYS)

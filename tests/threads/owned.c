@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Futexes whose word is their owner's number (FUTEX_LOCK_PI): only who has to wait calls the kernel.  And wakes that are
- * for some of the waiters. */
+/* Futexes whose word is their owner's number (FUTEX_LOCK_PI): only who has to wait calls the kernel.  Wakes that are
+ * for some of the waiters, waiters that move to another word, wakes with a change of another word. */
 #include "harness.h"
 #include <linux/futex.h>
 #include <sched.h>
@@ -107,4 +107,90 @@ CASE(some_of_the_waiters)
         syscall(SYS_futex, &closed, FUTEX_WAKE_BITSET, 1, NULL, NULL, 1u << i);
         EQUAL((long)finish(t[i]), 1 << i);
     }
+}
+
+static _Atomic uint32_t first_word, second_word, asleep, woken;
+
+static void *sleep_on_first(void *arg)
+{
+    asleep++;
+    if (syscall(SYS_futex, &first_word, FUTEX_WAIT_PRIVATE, 0, arg, NULL, 0) == 0)
+        woken++;
+    else
+        EQUAL(errno, ETIMEDOUT);
+    return arg;
+}
+
+static long move(uint32_t wakes, uintptr_t moves, uint32_t expected)
+{
+    return syscall(SYS_futex, &first_word, FUTEX_CMP_REQUEUE_PRIVATE, wakes, moves, &second_word, expected);
+}
+
+static long wake(_Atomic uint32_t *at, uint32_t most)
+{
+    return syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
+}
+
+/* Waiters move to another word, where they are woken, or their time runs out. */
+CASE(moved_waiters)
+{
+    struct timespec soon = {0, 60000000};
+    pthread_t t[7];
+    for (int i = 0; i < 7; i++)
+        t[i] = start(sleep_on_first, i == 6 ? &soon : NULL);
+    while (asleep < 7)
+        sched_yield();
+    pause_ms(20);
+    EQUAL(move(1, 2, 1), -1);
+    EQUAL(errno, EAGAIN);
+    EQUAL(move((uint32_t)-1, 2, 0), -1);
+    EQUAL(errno, EINVAL);
+    EQUAL(move(1, 2, 0), 3);
+    EQUAL(wake(&second_word, 1), 1); /* at once: it may be on its way */
+    pause_ms(20);
+    EQUAL(woken, 2);
+    EQUAL(wake(&second_word, 9), 1);
+    EQUAL(wake(&second_word, 9), 0);
+    EQUAL(syscall(SYS_futex, &first_word, FUTEX_REQUEUE_PRIVATE, 0, (uintptr_t)9, &second_word, 0), 4);
+    EQUAL(wake(&first_word, 9), 0);
+    pause_ms(100); /* the one that does not wait for ever has gone */
+    EQUAL(woken, 3);
+    EQUAL(wake(&second_word, 9), 3);
+    for (int i = 0; i < 7; i++)
+        finish(t[i]);
+    EQUAL(woken, 6);
+}
+
+static long change(uint32_t operation, uint32_t operand, uint32_t comparison, uint32_t with)
+{
+    return syscall(SYS_futex, &first_word, FUTEX_WAKE_OP_PRIVATE, 1, (uintptr_t)1, &second_word,
+        FUTEX_OP(operation, operand, comparison, with));
+}
+
+CASE(wake_and_change)
+{
+    pthread_t t[2];
+    first_word = second_word = asleep = woken = 0;
+    t[0] = start(sleep_on_first, NULL);
+    t[1] = start(sleep_on_first, NULL);
+    while (asleep < 2)
+        sched_yield();
+    pause_ms(20);
+    EQUAL(move(0, 1, 0), 1);
+    EQUAL(change(FUTEX_OP_ADD, 5, FUTEX_OP_CMP_NE, 0), 1); /* one of the first, none of the second: it was 0 */
+    EQUAL(second_word, 5);
+    EQUAL(change(FUTEX_OP_ANDN, 1, FUTEX_OP_CMP_GT, 0xfff), 1); /* -1 */
+    EQUAL(second_word, 4);
+    EQUAL(change(FUTEX_OP_SET, 0xffe, FUTEX_OP_CMP_EQ, 4), 0);
+    EQUAL(second_word, (uint32_t)-2);
+    EQUAL(change(FUTEX_OP_XOR, 0xfff, FUTEX_OP_CMP_LT, 0), 0);
+    EQUAL(second_word, 1);
+    EQUAL(change(FUTEX_OP_OR | FUTEX_OP_OPARG_SHIFT, 4, FUTEX_OP_CMP_LE, 1), 0);
+    EQUAL(second_word, 17);
+    EQUAL(change(FUTEX_OP_ADD, 1, 9, 0), -1);
+    EQUAL(errno, ENOSYS);
+    EQUAL(second_word, 18);
+    finish(t[0]);
+    finish(t[1]);
+    EQUAL(woken, 2);
 }
