@@ -118,15 +118,20 @@ void peet__map_changes_data(struct peet_map *map)
         peet__map_settle_ahead(map);
 }
 
-/** Does nobody ask for abstract events, and do times add up however blocks are put together?  Then rounds of contexts that only
- * look may come without the program's (sync/spin.c). */
+/** Does the module ask for ATOMIC and YIELD events? */
+static int sees_looks(const struct peet_map_module *m)
+{
+    return (m->module->needs & (PEET_NEEDS_ABSTRACT | PEET_NEEDS_NO_LOOKS)) == PEET_NEEDS_ABSTRACT;
+}
+
+/** Does nobody ask for these, and do times add up however blocks are put together?  Then rounds of contexts that only look may
+ * come without the program's (sync/spin.c). */
 static int may_give_rounds(const struct peet_map *map, const struct peet_program *program)
 {
     for (unsigned i = 0; i < map->nobservers; i++)
-        if (map->observers[i]->module->needs & PEET_NEEDS_ABSTRACT)
+        if (sees_looks(map->observers[i]))
             return 0;
-    return map->ops->repeat && !(map->machine->module->needs & PEET_NEEDS_ABSTRACT) &&
-        peet_program_direct_whole(program);
+    return map->ops->repeat && !sees_looks(map->machine) && peet_program_direct_whole(program);
 }
 
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)

@@ -232,8 +232,8 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .name = "dtrack",
     .summary = "accesses, misses, stalls, evictions and sharing by data structure",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY | PEET_NEEDS_DATA |
-        PEET_NEEDS_FILLS,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_NO_LOOKS | PEET_NEEDS_MEMORY |
+        PEET_NEEDS_DATA | PEET_NEEDS_FILLS,
     .params = params,
     .create = create,
     .destroy = destroy,

@@ -528,7 +528,8 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .name = "profile",
     .summary = "costs by function, line, call site, call path and context",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY | PEET_NEEDS_FILLS | PEET_NEEDS_NO_LOSSES,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT | PEET_NEEDS_NO_LOOKS | PEET_NEEDS_MEMORY | PEET_NEEDS_FILLS |
+        PEET_NEEDS_NO_LOSSES,
     .params = params,
     .create = create,
     .destroy = destroy,

@@ -43,6 +43,11 @@ must "$peetcc" -O2 -g -pthread -o structures "$here/structures.c"
 for machine in "${machines[@]}"; do
     alike $machine ./structures 2000
 done
+# Threads that look at memory again and again, whose rounds the program does not go.
+must "$peetcc" -O2 -g -pthread -o spins "$PEET_SOURCE/tests/direct/spins.c"
+for seed in 1 2; do
+    alike bus,cache=$small,classify=on ./spins $seed 4 40
+done
 # Another observer that is told what is final, and is to see a block before what the machine reports of it.
 others=(--observe profile)
 alike bus,cache=$small,classify=on ./tasks 4 3000

@@ -680,6 +680,8 @@ enum peet_needs {
     PEET_NEEDS_FILLS = 32,   /* with MEMORY: memory() knows PEET_MEMORY_FILL */
     /* with MEMORY: misses and stalls are enough; EVICT and INVALIDATE may be told all the same */
     PEET_NEEDS_NO_LOSSES = 64,
+    /* with ABSTRACT: ATOMIC and YIELD need not come, and those of a context that spins do not where that is faster */
+    PEET_NEEDS_NO_LOOKS = 128,
 };
 
 struct peet_module {
