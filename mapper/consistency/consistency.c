@@ -634,6 +634,11 @@ int peet__consistency_waits(struct peet_map *map, unsigned hw, const struct peet
     return c->ops->waits(c->self, hw, ordering);
 }
 
+int peet__consistency_outside(const struct peet_abstract_event *event)
+{
+    return event->type == PEET_ABSTRACT_CLOCK && event->nargs > 1;
+}
+
 /** What an abstract event shares with others, for the footprint. */
 static void touch_event(struct peet_map *map, const struct peet_map_core *core, const struct peet_abstract_event *event)
 {
@@ -655,7 +660,8 @@ static void touch_event(struct peet_map *map, const struct peet_map_core *core, 
             touch(c, event->args[1], 1, PEET_VIEW_ALL, 1);
     } else if (event->type == PEET_ABSTRACT_LOOP_NEXT || event->type == PEET_ABSTRACT_LOOP_INIT) {
         touch(c, event->args[0], 1, PEET_VIEW_ALL, 1);
-    } else if (event->type == PEET_ABSTRACT_SYSCALL || event->type == PEET_ABSTRACT_PROGRAM_EXIT) {
+    } else if (event->type == PEET_ABSTRACT_SYSCALL || event->type == PEET_ABSTRACT_PROGRAM_EXIT ||
+        peet__consistency_outside(event)) {
         touch(c, PEET_TOKEN_OUTPUT, 1, PEET_VIEW_ALL, 1);
     }
 }
@@ -669,8 +675,7 @@ static int timed(const struct peet_abstract_event *event)
         {PEET_ABSTRACT_RWLOCK_WRITE, 2}, {PEET_ABSTRACT_COND_WAIT, 3}, {PEET_ABSTRACT_SEM_WAIT, 1},
         {PEET_ABSTRACT_IO_WAIT, 2}};
 
-    /* 2: for the order alone */
-    if (event->type == PEET_ABSTRACT_SLEEP || (event->type == PEET_ABSTRACT_CLOCK && event->nargs < 2))
+    if (event->type == PEET_ABSTRACT_SLEEP || (event->type == PEET_ABSTRACT_CLOCK && !peet__consistency_outside(event)))
         return 1;
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (event->type == waits[i].type && event->nargs > waits[i].deadline && event->args[waits[i].deadline] &&

@@ -130,6 +130,8 @@ int peet__consistency_value(const struct peet_map *map, unsigned hw, uint64_t ad
 unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc);
 /** Will a context that joins this thread wait? */
 int peet__consistency_runs(struct peet_map *map, uint64_t number);
+/** Does a context take its turn here for what lies outside of memory, a stream or a file? */
+int peet__consistency_outside(const struct peet_abstract_event *event);
 /** What an abstract event orders, as the context asks for it. */
 unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event);
 /** Blocks that the core's context has just executed, in its view. */

@@ -76,11 +76,12 @@ static int visible(const struct peet_abstract_event *event)
     switch (event->type) {
     case PEET_ABSTRACT_SYNC_INIT:
     case PEET_ABSTRACT_SYNC_DESTROY:
-    case PEET_ABSTRACT_CLOCK:
     case PEET_ABSTRACT_SLEEP:
     case PEET_ABSTRACT_RANGE:
     case PEET_ABSTRACT_TASK:
         return 0;
+    case PEET_ABSTRACT_CLOCK:
+        return peet__consistency_outside(event);
     case PEET_ABSTRACT_SYNC_GRANT:
     case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_PROGRAM_EXIT:
@@ -230,6 +231,8 @@ static void note_spin(struct explore *e, struct stand *s)
     s->spins = s->counts = 0;
     s->look = NULL;
     s->clocks = 0;
+    if (s->event.type == PEET_ABSTRACT_CLOCK)
+        s->nseen = 0; /* what it has written counts as a change, if not of memory */
     if (s->event.type != PEET_ABSTRACT_ATOMIC)
         return;
     note_same(e, s);

@@ -29,13 +29,15 @@ thread y
 y 
 y thread 
 END
-compile_for plain leaves "$here/programs/leaves.c" -O2
-compile_for views leaves.views "$here/programs/leaves.c" -O2
-explore out 2 plain ./leaves
-outcomes_of out >got.txt
-same want.txt got.txt "outcomes of a program that ends while a thread goes on"
-for model in tso rc; do
-    explore "out.$model" 2 "$model" ./leaves.views
-    outcomes_of "out.$model" >got.txt
-    same want.txt got.txt "the same under $model"
+for by in CALLS STREAMS; do
+    compile_for plain leaves "$here/programs/leaves.c" -O2 -D$by
+    compile_for views leaves.views "$here/programs/leaves.c" -O2 -D$by
+    explore out 2 plain ./leaves
+    outcomes_of out >got.txt
+    same want.txt got.txt "outcomes of a program that ends while a thread goes on ($by)"
+    for model in tso rc; do
+        explore "out.$model" 2 "$model" ./leaves.views
+        outcomes_of "out.$model" >got.txt
+        same want.txt got.txt "the same under $model ($by)"
+    done
 done
