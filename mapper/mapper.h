@@ -321,8 +321,8 @@ int peet_map_asked_data(const struct peet_map *map);
 
 /** How the program ended; valid after peet_map_run() == 0. */
 int peet_map_exit_status(const struct peet_map *map);
-/** Has it ended by itself? Not if a trace has no more of it. */
-int peet_map_has_exited(const struct peet_map *map);
+/** The source number of the context that has ended it; UINT32_MAX: it has not, as a trace has no more of it. */
+uint32_t peet_map_exit_source(const struct peet_map *map);
 uint64_t peet_map_cycles(const struct peet_map *map);
 
 /** Cycles per second: as the user said, else as the machine says, else 10^9. */

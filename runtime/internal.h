@@ -65,6 +65,8 @@ struct peet_ctx {
     uint8_t held;                         /* by the host */
     uint8_t named;                        /* by the subject: it may still ask about the thread (thread.c) */
     uint8_t asks;                         /* type of the event that it has asked for and not come back from, 0: none */
+    uint8_t exits, exit_flushes;          /* it has recorded PROGRAM_EXIT, by exit(), which flushes stdio, */
+    int exit_status;                      /* ... with this status */
     uint8_t whole;                        /* it has yielded where no other may run: it goes on at once */
     uint64_t foreign_words; /* of foreign code since it last asked for something or gave up its processor */
     uint8_t domain;         /* view of memory (domain.h) */
@@ -98,9 +100,7 @@ struct peet__rt {
     ucontext_t host_uc;
     int host_errno;
     struct peet_ctx main_ctx;
-    struct peet_ctx *exit_ctx; /* the context that has recorded PROGRAM_EXIT */
-    int exit_status;
-    int exit_flushes;               /* it came by exit(), which flushes stdio */
+    struct peet_ctx *exit_ctx;      /* the context that ends the program: by its PROGRAM_EXIT */
     volatile int sample_due;        /* the next context that is resumed sets the timer (unseen.c) */
     volatile unsigned long resumes; /* how often a context was resumed */
     struct peet_host_hooks hooks;

@@ -102,6 +102,9 @@ enum peet_yield {
 /** The context that will run the subject's constructors, main() and exit handlers. */
 struct peet_ctx *peet_ctx_main(void);
 
+/** peet_ctx_exits() - the program ends by this context's PROGRAM_EXIT; else by the one that was recorded last */
+void peet_ctx_exits(struct peet_ctx *ctx);
+
 /** What a new context gets; all 0: a worker's. */
 struct peet_ctx_options {
     /* lowest byte of memory that the subject has set aside, 0: a guarded stack of the runtime's */

@@ -16,9 +16,9 @@ int peet_map_exit_status(const struct peet_map *map)
     return map->exit_status;
 }
 
-int peet_map_has_exited(const struct peet_map *map)
+uint32_t peet_map_exit_source(const struct peet_map *map)
 {
-    return map->exit_source != UINT32_MAX;
+    return map->exit_source;
 }
 
 uint64_t peet_map_cycles(const struct peet_map *map)

@@ -510,10 +510,14 @@ struct running {
 static void run_call(void *arg)
 {
     struct running *r = arg;
+    struct peet_ctx *ctx;
 
     r->err = peet_host_explores(&host.config)
         ? peet_host_explore(&host.config, host.map, host.program, host.source, &host.found, &r->execution, r->error)
         : peet_map_run(host.map, r->error);
+    ctx = r->err ? NULL : peet_source_ctx(host.source, peet_map_exit_source(host.map));
+    if (ctx)
+        peet_ctx_exits(ctx);
 }
 
 static void conclude_call(void *arg)
@@ -611,7 +615,7 @@ static int finish(const struct peet_host_run *ending, struct peet_error *error)
     if (host.record)
         peet_record_flush(host.record);
     err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found())
-            : host.replay && peet_replay_cut(host.replay) && !peet_map_has_exited(host.map)
+            : host.replay && peet_replay_cut(host.replay) && peet_map_exit_source(host.map) == UINT32_MAX
             ? json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0)
             : peet_host_exited(ending, status),
         NULL, error);

@@ -52,16 +52,19 @@ void peet__exit_record(int status)
     uint64_t arg = (uint64_t)(int64_t)status;
     if (peet__real_on())
         peet__real_program_ends(status);
-    if (!rt->simulated || !peet__is_subject())
+    if (!rt->simulated || !peet__is_subject() || rt->current->exits)
         return;
-    /* the end is under way, and another's: it comes while this one waits */
-    while (rt->exit_ctx && rt->exit_ctx != rt->current)
-        pause();
-    if (rt->exit_ctx)
-        return;
-    rt->exit_ctx = rt->current;
-    rt->exit_status = status;
+    rt->current->exits = 1;
+    rt->current->exit_status = status;
+    peet_ctx_exits(rt->current);
     peet_rt_event(PEET_ABSTRACT_PROGRAM_EXIT, 1, &arg);
+}
+
+/* Several may have recorded their ends; the host takes one of them. */
+PUBLIC void peet_ctx_exits(struct peet_ctx *ctx)
+{
+    if (ctx->exits)
+        peet__rt.exit_ctx = ctx;
 }
 
 /* Whoever calls exit(), too, while the end is under way would find no handler left and end the process. */
@@ -74,12 +77,20 @@ static void not_by_the_host(void)
         abort();
 }
 
+/* It comes by exit(), which flushes stdio. */
+static void record_flushing(int status)
+{
+    if (peet__rt.simulated)
+        peet__rt.current->exit_flushes = 1;
+    peet__exit_record(status);
+}
+
 static void late_handler(int status, void *arg)
 {
     not_by_the_host();
     if (peet__rt.simulated)
         expect_another();
-    peet__exit_record(status);
+    record_flushing(status);
 }
 
 static void expect_another(void)
@@ -93,8 +104,7 @@ static void last_handler(int status, void *arg)
 {
     not_by_the_host();
     expect_another();
-    peet__rt.exit_flushes = 1;
-    peet__exit_record(status);
+    record_flushing(status);
 }
 
 /* quick_exit() hands no status to its handlers. */

@@ -229,7 +229,7 @@ __attribute__((noreturn)) static void finish(int status)
     peet__go_plain();
     peet__progress_yield(STDOUT_FILENO); /* exit() writes out what is left */
     peet__progress_yield(STDERR_FILENO);
-    if (ctx && (rt->exit_status & 0xff) == (status & 0xff)) {
+    if (ctx && (ctx->exit_status & 0xff) == (status & 0xff)) {
         /* the rest of exit(): stdio */
         if (ctx->fs != rt->thread)
             peet__set_fs(ctx->fs);
@@ -238,7 +238,7 @@ __attribute__((noreturn)) static void finish(int status)
         else
             setcontext(ctx->uc);
     }
-    if (!ctx || rt->exit_flushes)
+    if (!ctx || ctx->exit_flushes)
         fflush(NULL);
     peet__real_exit(status);
 }

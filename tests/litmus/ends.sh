@@ -41,3 +41,10 @@ for by in CALLS STREAMS; do
         same want.txt got.txt "the same under $model ($by)"
     done
 done
+
+# ... and so do the ends that several threads ask for
+compile_for plain leaves_twice "$here/programs/leaves_twice.c" -O2
+explore out 3 plain ./leaves_twice
+awk -F'"' '/"status": / { status = $3 } /"output": / { print status $4 }' <(sed -n '/^ "exploration": {/,/^ }/p' out/stats.json) | sort >got.txt
+printf '%s\n' ": 0," ": 0,flushed\n" ": 2,flushed\n" ": 3," >want.txt
+same want.txt got.txt "outcomes of a program that three threads end"
