@@ -191,6 +191,10 @@ __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks
 void peet_rt_keep_interrupts(int on);
 int peet_rt_interrupted(void);
 
+/** peet_rt_crash_in_turn() - whether a context that crashes waits for its place in simulated time before, as by
+ *  peet_rt_order(); off at first */
+void peet_rt_crash_in_turn(int on);
+
 /**
  * peet_rt_samples_begin() - from now on a timer notes where the subject is (unseen.c)
  * peet_rt_samples_take() - the places (addresses of code) that were noted since, each given out once.  Returns: how

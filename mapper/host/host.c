@@ -274,6 +274,7 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
     if (c->foreign == PEET_CONFIG_FOREIGN_RECORD && !host.replay)
         err = settle_foreign(peet_host_foreign_start(host.program, error), error);
     peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
+    peet_rt_crash_in_turn(peet_host_explores(c));
     return err;
 }
 

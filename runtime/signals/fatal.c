@@ -15,12 +15,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <peet/module.h>
 
 #define CRASH_BYTES (8ul << 20) /* the host writing its results */
 
 static char *crash_stack;
 static volatile int crashing;
 static volatile int keeping; /* peet_rt_keep_interrupts() */
+static int in_turn;          /* peet_rt_crash_in_turn() */
 static volatile int waiting; /* a signal that came while the host was at work */
 static siginfo_t waiting_info;
 static uint64_t *crash_end;
@@ -244,6 +246,21 @@ static int look_fails(int signal, ucontext_t *uc)
     return 1;
 }
 
+/* Others may act between what the context has done last and its end. */
+static void take_turn(int signal, const siginfo_t *info, const ucontext_t *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    const uint64_t arg = (uint64_t)signal;
+    if (!in_turn || crashing || !rt->simulated || !rt->in_subject || rt->busy || rt->current->between ||
+        from_outside(signal, info))
+        return;
+    peet__sigstack_leave(rt->current, __builtin_frame_address(0), (uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
+    rt->kernel_mask = ~0ul; /* of this handler */
+    peet__mask_tell(rt->current->mask);
+    peet_rt_note(PEET_ABSTRACT_SIGNAL_ENTER, 1, &arg); /* the record before may be cut */
+    peet_rt_order();
+}
+
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
@@ -252,6 +269,7 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
         return;
     if (peet__fatal_watched(signal, info, uc) || is_repeated(signal))
         return;
+    take_turn(signal, info, uc);
     if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
         waiting_info = *info;
         waiting = signal;
@@ -280,14 +298,19 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
         }
     }
     rt->simulated = 0;
-    if (peet__fatal_is_fault(signal, info) && signal != SIGTRAP) {
-        /* let the instruction fault again, so that a core file shows it */
+    if (peet__fatal_is_fault(signal, info) && signal != SIGTRAP && !in_turn) {
+        /* let the instruction fault again, so that a core file shows it; what others have done may keep it from that */
         struct sigaction act = {.sa_flags = 0};
         act.sa_handler = SIG_DFL;
         sigaction(signal, &act, NULL);
         return;
     }
     die_by(signal);
+}
+
+PUBLIC void peet_rt_crash_in_turn(int on)
+{
+    in_turn = on;
 }
 
 PUBLIC void peet_rt_keep_interrupts(int on)
