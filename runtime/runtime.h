@@ -197,14 +197,18 @@ void peet_rt_crash_in_turn(int on);
 
 /**
  * peet_rt_samples_begin() - from now on a timer notes where the subject is (unseen.c)
- * peet_rt_samples_take() - the places (addresses of code) that were noted since, each given out once.  Returns: how
- * many peet_rt_samples_pause() - no more until the next context is resumed: the host is about to wait for the world
- * outside PEET_RT_SAMPLE_SIGNAL - what the timer sends
+ * peet_rt_samples_take() - what was noted since, each given out once.  Returns: how many
+ * peet_rt_samples_pause() - no more until the next context is resumed: the host is about to wait for the world outside
+ * PEET_RT_SAMPLE_SIGNAL - what the timer sends
  */
+struct peet_rt_sample {
+    uint64_t pc;
+    uint64_t ns; /* of which it is one: intervals are not all as long */
+};
 #define PEET_RT_SAMPLE_SIGNAL 27 /* SIGPROF */
 void peet_rt_samples_begin(void);
 void peet_rt_samples_pause(void);
-unsigned peet_rt_samples_take(uint64_t *out_places, unsigned room);
+unsigned peet_rt_samples_take(struct peet_rt_sample *out_samples, unsigned room);
 
 /** In crashed(): one past the last word of the turn that crashed, NULL if no context was running.  The last
  *  record may be cut. */

@@ -23,7 +23,7 @@ enum { ENOUGH = 8, NAME_BYTES = 512 };
 /** What is not seen; the key: object, newline, symbol. */
 struct unseen {
     UT_hash_handle hh;
-    uint64_t calls, samples;
+    uint64_t calls, ns; /* ns: of the program's own time, as its samples say */
     size_t object_bytes;
     char key[];
 };
@@ -31,7 +31,8 @@ struct unseen {
 /** A place whose function was not known when the timer found it: its library may not have been looked at yet.  One
  * whose function has no symbol is named after that function's first byte, or after what recorded code calls there. */
 struct doubt {
-    uint64_t pc, base; /* of its image, if its function has no symbol; else 0 */
+    struct peet_rt_sample sample;
+    uint64_t base; /* of its image, if its function has no symbol; else 0 */
     struct unseen *entry;
 };
 
@@ -57,6 +58,7 @@ static struct {
     struct known *images;   /* whose globals are known, or that have none to be known */
     struct callee *callees, *translated;
     uint64_t samples, unseen_samples, calls;
+    uint64_t ns, unseen_ns; /* the time that the samples stand for */
     struct peet_map *map;
     struct doubt *doubts;
     size_t ndoubts, room;
@@ -131,13 +133,15 @@ static int in_doubt(struct doubt doubt)
     return 0;
 }
 
-static void name_place(uint64_t pc)
+static void name_place(const struct peet_rt_sample *sample)
 {
-    struct doubt doubt = {.pc = pc};
+    const uint64_t pc = sample->pc;
+    struct doubt doubt = {.sample = *sample};
     Dl_info info;
     char name[NAME_BYTES];
 
     here.samples++;
+    here.ns += sample->ns;
     if (peet_program_function_of_pc(here.program, pc) || peet_foreign_is_translated(pc))
         return;
     if (!dladdr((void *)(uintptr_t)pc, &info) || !info.dli_fname) {
@@ -160,7 +164,7 @@ static void name_place(uint64_t pc)
 /** The same object's entry for a function without a symbol. */
 static struct unseen *without_symbol(const struct doubt *d)
 {
-    const uint64_t start = start_of(d->pc, d->base);
+    const uint64_t start = start_of(d->sample.pc, d->base);
     char object[NAME_BYTES], name[24];
     struct callee *c;
 
@@ -176,13 +180,14 @@ static struct unseen *without_symbol(const struct doubt *d)
 static void settle_doubts(void)
 {
     for (size_t i = 0; i < here.ndoubts; i++) {
-        if (peet_program_function_of_pc(here.program, here.doubts[i].pc))
+        if (peet_program_function_of_pc(here.program, here.doubts[i].sample.pc))
             continue;
         here.unseen_samples++;
+        here.unseen_ns += here.doubts[i].sample.ns;
         if (here.doubts[i].entry && here.doubts[i].base)
             here.doubts[i].entry = without_symbol(&here.doubts[i]);
         if (here.doubts[i].entry)
-            here.doubts[i].entry->samples++;
+            here.doubts[i].entry->ns += here.doubts[i].sample.ns;
     }
     here.ndoubts = 0;
 }
@@ -196,11 +201,12 @@ void peet_host_unseen_begin(struct peet_program *program, int sample)
 
 void peet_host_unseen_look(void)
 {
-    uint64_t places[256];
-    unsigned n = peet_rt_samples_take(places, sizeof places / sizeof *places);
+    struct peet_rt_sample samples[256];
+    unsigned n;
 
-    for (unsigned i = 0; i < n; i++)
-        name_place(places[i]);
+    while ((n = peet_rt_samples_take(samples, sizeof samples / sizeof *samples)) != 0)
+        for (unsigned i = 0; i < n; i++)
+            name_place(&samples[i]);
 }
 
 static struct known *find(struct known *table, const char *name)
@@ -429,16 +435,16 @@ int peet_host_unseen_shares(struct peet_program *program, const struct peet_bloc
 
 static int by_weight(struct unseen *a, struct unseen *b)
 {
-    if (a->samples != b->samples)
-        return a->samples < b->samples ? 1 : -1;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? 1 : -1;
     if (a->calls != b->calls)
         return a->calls < b->calls ? 1 : -1;
     return strcmp(a->key, b->key);
 }
 
-static json_t *share(uint64_t samples)
+static json_t *share(uint64_t ns)
 {
-    return here.unseen_samples < ENOUGH ? json_null() : json_real((double)samples / (double)here.samples);
+    return here.unseen_samples < ENOUGH ? json_null() : json_real((double)ns / (double)here.ns);
 }
 
 static int by_calls(struct unseen *a, struct unseen *b)
@@ -463,7 +469,7 @@ static void bring_up_to_date(struct peet_map *map)
     settle_doubts();
 }
 
-/** The list of an object or a file; @measured: those that have samples, and their shares, too. */
+/** The list of an object or a file; @measured: those that the samples have found, and their shares, too. */
 static json_t *list_of(int measured)
 {
     struct unseen *u, *next;
@@ -478,12 +484,11 @@ static json_t *list_of(int measured)
         char object[NAME_BYTES];
 
         snprintf(object, sizeof object, "%.*s", (int)u->object_bytes, u->key);
-        if (!u->calls && !(measured && u->samples && here.unseen_samples >= ENOUGH))
+        if (!u->calls && !(measured && u->ns && here.unseen_samples >= ENOUGH))
             continue;
         one = json_pack("{s:o,s:o,s:o}", "object", peet_stats_text(object), "symbol",
             peet_stats_text(u->key + u->object_bytes + 1), "calls", u->calls ? peet_stats_u64(u->calls) : json_null());
-        if (!one || (measured && json_object_set_new(one, "share", share(u->samples))) ||
-            json_array_append_new(list, one))
+        if (!one || (measured && json_object_set_new(one, "share", share(u->ns))) || json_array_append_new(list, one))
             here.bad = 1;
     }
     if (here.bad) {
@@ -513,7 +518,7 @@ int peet_host_unseen_write(const char *path, struct peet_error *error)
         return 0;
     list = list_of(1);
     root = list ? json_pack("{s:i,s:o,s:o,s:o,s:o}", "version", 1, "samples", peet_stats_u64(here.samples), "calls",
-                      peet_stats_u64(here.calls), "share", share(here.unseen_samples), "list", list)
+                      peet_stats_u64(here.calls), "share", share(here.unseen_ns), "list", list)
                 : NULL;
     if (!root)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);

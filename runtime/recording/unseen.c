@@ -20,7 +20,8 @@
  * seen, and end with 10 milliseconds; a sample costs about 3 microseconds, where signals are slow (virtual machines,
  * tracers) ten times as much and more, and then intervals are eight times what it costs.  They grow with each one that
  * has passed, also while the host was at work: a program of many short visits is not interrupted in each.  They are
- * random by half, lest they fall in step with the program.
+ * random by half, lest they fall in step with the program.  A sample says how long its interval was: the beginning of a
+ * program has more of them than what follows.
  */
 #include "views/domain_internal.h"
 #include "signals/fatal.h"
@@ -34,8 +35,8 @@
 
 enum { ROOM = 4096, LONGEST_NS = 10000000, STAY_SECONDS = 10 };
 
-static uint64_t places[ROOM];
-static volatile unsigned nplaces;
+static struct peet_rt_sample samples[ROOM];
+static volatile unsigned nsamples;
 static volatile uint64_t nfired;
 static uint64_t noise = 88172645463325252u;
 static uint64_t cost_ns;            /* the least that two samples have been farther apart than was asked for */
@@ -111,8 +112,8 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
         const uint64_t more = now - asked_at > asked_ns ? now - asked_at - asked_ns : 0;
         cost_ns = cost_ns && cost_ns < more ? cost_ns : more;
     }
-    if (nplaces < ROOM)
-        places[nplaces++] = peet__uc_pc(uc);
+    if (nsamples < ROOM)
+        samples[nsamples++] = (struct peet_rt_sample){peet__uc_pc(uc), asked_ns};
     look_at_stay(peet__uc_pc(uc), now);
     if (restarted) {
         rt->sample_due = 1;
@@ -167,10 +168,10 @@ void peet__sample_end(void)
     peet__rt.sample_due = 0;
 }
 
-PUBLIC unsigned peet_rt_samples_take(uint64_t *out_places, unsigned room)
+PUBLIC unsigned peet_rt_samples_take(struct peet_rt_sample *out_samples, unsigned room)
 {
-    unsigned n = nplaces < room ? nplaces : room;
-    memcpy(out_places, places, n * sizeof *places);
-    nplaces = 0;
+    unsigned n = nsamples < room ? nsamples : room;
+    nsamples -= n; /* nobody notes one while the host is at work */
+    memcpy(out_samples, samples + nsamples, n * sizeof *samples);
     return n;
 }

@@ -170,4 +170,27 @@ int main(void)
 END_OF_C
 must "$peetcc" -O1 -o prof prof.c
 equal "its own SIGPROF" "$("$peet" run -q -d out -- ./prof)" 1
+
+# Samples come less and less often, and many in one stretch of unseen code: shares are of the time all the same.
+cat >parts.c <<'END_OF_C'
+__attribute__((noinline)) long first(long n) { volatile long s = 0; for (long i = 0; i < n; i++) s += i; return s; }
+__attribute__((noinline)) long second(long n) { volatile long s = 1; for (long i = 0; i < n; i++) s += i; return s; }
+END_OF_C
+cat >whole.c <<'END_OF_C'
+#include <stdio.h>
+long first(long), second(long);
+int main(void)
+{
+    long sum = 0;
+    for (int i = 0; i < 40; i++)
+        sum += i < 4 ? first(10000000) : second(10000000);
+    printf("%ld\n", sum);
+    return 0;
+}
+END_OF_C
+must "$PEET_PLAIN_CC" -O1 -c -o parts.o parts.c
+must "$peetcc" -O2 -o whole whole.c parts.o
+must "$peet" run -q -d out -- ./whole >/dev/null
+awk -v a="$(unseen share whole first)" -v b="$(unseen share whole second)" 'BEGIN { exit !(a > 0.03 && a < 0.25 && b > 0.7) }' ||
+    fail "a tenth of the time is $(unseen share whole first) of it, the rest $(unseen share whole second)"
 exit 0
