@@ -41,6 +41,8 @@ struct peet_source_thread {
     uint32_t creator;                    /* the source's number of the context that makes it */
 };
 
+enum { PEET_REPEATS_NEVER = INT32_MAX };
+
 /**
  * Where the events of software contexts come from.  `context` is the source's own small number, given
  * out by the mapper and used again after retire(); 0 is the main context and exists from the start.
@@ -106,7 +108,8 @@ struct peet_source_ops {
      * repeat() - the context, which has no words left, waits at an ATOMIC or YIELD event, with as many of these in each of
      * its last rounds as @slices says: its words for @times more rounds, as they are while the memory that it looks at stays
      * as it is.  If that changes, peet_map_looks_again() is called.  May be NULL
-     * Returns: up to how many such events that goes, of which only the last one comes; 0: it must run
+     * Returns: up to how many such events that goes, of which only the last one comes; 0: it must run;
+     * PEET_REPEATS_NEVER: and there is no use in asking for rounds like these
      */
     unsigned (*repeat)(void *self, uint32_t context, unsigned slices, unsigned times);
     /** cut() - no more of this than what has begun.  Returns: up to how many such events that goes, of which the last one

@@ -63,10 +63,9 @@ struct peet_source_repeat {
     enum verdict verdict;
     unsigned nlooks;
     struct look looks[LOOKS];
-    unsigned
-        looked; /* so many rounds in a row, up to STEADY, have left there what is in `found`; 0: it is out of date */
-    unsigned given; /* so many slices have been given, and the context has not run since */
-    size_t n;       /* words of a round without its events */
+    unsigned looked; /* rounds in a row, up to STEADY, that have left there what is in `found`; 0: it is out of date */
+    unsigned given;  /* so many slices have been given, and the context has not run since */
+    size_t n;        /* words of a round without its events */
 };
 
 /** The slice of so many slices ago; 0: the last one. */
@@ -125,8 +124,10 @@ static int examine(struct peet_source_context *c, unsigned nslices)
 
     r->nlooks = 0;
     r->looked = 0;
+    for (unsigned i = 0; i < nslices; i++)
+        r->round[i] = *ago(r, nslices - 1 - i);
     for (unsigned i = 0; fits && i < nslices; i++) {
-        const struct slice *const slice = ago(r, nslices - 1 - i);
+        const struct slice *const slice = &r->round[i];
         const uint64_t *at = slice->words, *const end = at + slice->n + slice->event;
         struct peet_event event;
         int kind;
@@ -134,7 +135,6 @@ static int examine(struct peet_source_context *c, unsigned nslices)
         while ((kind = peet_decode_next(c->decode, &at, end, 1, &event, NULL)) == PEET_EVENT_BLOCK && fits)
             fits = examine_block(r, &event.block, i);
         fits = fits && kind == PEET_EVENT_ABSTRACT && at == end;
-        r->round[i] = *slice;
     }
     if (n && peet_decode_state_restore(c->decode, state, n, NULL))
         fits = 0;
@@ -185,9 +185,11 @@ void peet__source_ran(struct peet_source *s, struct peet_source_context *c, enum
     struct peet_source_repeat *other, *after;
     struct slice *last;
 
-    DL_FOREACH_SAFE2(s->repeating, other, after, next_given)
-    if (other != r && other->looked && !unchanged(other))
-        peet_map_looks_again(s->map, other->number);
+    for (other = s->repeating; other; other = after) {
+        after = other->next_given;
+        if (other != r && other->looked && !unchanged(other))
+            peet_map_looks_again(s->map, other->number);
+    }
     if (!r)
         return;
     give(s, r, 0);
@@ -224,8 +226,8 @@ static enum verdict judge(struct peet_source_context *c, unsigned slices)
 
     if (known && same(first, &r->round[0]) && same(last, &r->round[slices - 1]))
         return r->verdict;
-    if (turned && r->verdict != FAILS)
-        return NEVER;
+    if (turned && r->verdict != FAILS) /* from its first event on, or not at all */
+        return r->verdict == NEVER ? NEVER : UNKNOWN;
     r->nslices = slices;
     r->verdict = examine(c, slices) ? REPEATS : turned || slices == 1 ? NEVER : FAILS;
     return UNKNOWN; /* what it finds has not been looked at */
@@ -236,6 +238,7 @@ unsigned peet__source_repeat(void *self, uint32_t context, unsigned slices, unsi
     struct peet_source *const s = self;
     struct peet_source_context *const c = s->contexts[context];
     struct peet_source_repeat *r = c->repeat;
+    enum verdict verdict;
     uint64_t *to;
 
     if (c->cursor != c->end || c->done || c->loop || s->record || s->replay || s->views || !c->ctx || slices > SLICES)
@@ -250,8 +253,10 @@ unsigned peet__source_repeat(void *self, uint32_t context, unsigned slices, unsi
         for (unsigned i = 0; i < KEPT; i++)
             r->last[i].event = 0;
     r->unasked = 0;
-    if (!comes_round(r, slices) || judge(c, slices) != REPEATS || r->looked < STEADY || !unchanged(r) ||
-        peet__source_ring(s, c, NULL))
+    verdict = comes_round(r, slices) ? judge(c, slices) : UNKNOWN;
+    if (verdict == NEVER)
+        return PEET_REPEATS_NEVER;
+    if (verdict != REPEATS || r->looked < STEADY || !unchanged(r) || peet__source_ring(s, c, NULL))
         return 0;
     r->n = 0;
     for (unsigned i = 0; i < slices; i++)

@@ -70,6 +70,7 @@ struct peet_map_spin {
     uint32_t
         given;     /* ATOMIC and YIELD events up to the one that comes, for rounds that the program does not go; or 0 */
     uint8_t timed; /* the last round took time */
+    uint8_t changes; /* rounds like the last one are not given */
     uint8_t watched, dirty, stationary;
 };
 

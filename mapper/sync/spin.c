@@ -236,9 +236,11 @@ void peet__spin_gives(struct peet_map *map, struct peet_map_core *core)
     struct peet_map_context *c = core->context;
     struct peet_map_spin *s = &c->spin;
     uint64_t rounds, yields;
+    unsigned given;
 
-    if (!map->gives_rounds || s->given || s->matches < GIVEN_FROM || !s->timed || s->length > GIVEN_LENGTH ||
-        s->since >= s->length || s->dirty || peet__map_others_wait(map, (unsigned)(core - map->cores)))
+    if (!map->gives_rounds || s->given || s->changes || s->matches < GIVEN_FROM || !s->timed ||
+        s->length > GIVEN_LENGTH || s->since >= s->length || s->dirty ||
+        peet__map_others_wait(map, (unsigned)(core - map->cores)))
         return;
     rounds = next_of_note(s->matches) - s->matches - (s->since != 0);
     yields = next_of_note(c->yields) - c->yields - 1;
@@ -248,7 +250,9 @@ void peet__spin_gives(struct peet_map *map, struct peet_map_core *core)
         rounds = s->matches;
     if (rounds < GIVEN_LEAST)
         return;
-    s->given = map->ops->repeat(map->source, c->source, s->length, (unsigned)rounds);
+    given = map->ops->repeat(map->source, c->source, s->length, (unsigned)rounds);
+    s->changes = given == PEET_REPEATS_NEVER;
+    s->given = s->changes ? 0 : given;
     map->ngiven += s->given != 0;
 }
 
