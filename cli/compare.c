@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "compare.h"
 #include "compare_kept.h"
+#include "compare_list.h"
 
 #include "common.h"
 #include "decode/decode.h"
@@ -579,32 +580,9 @@ static json_t *texts_of(enum what what, const struct sequence *s, size_t at, siz
     return all;
 }
 
-struct listing {
-    enum what what;
-    const struct sequence *a, *b;
-    size_t at_a, at_b, left;
-    json_t *differences;
-};
-
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
-}
-
-static void note(void *arg, size_t a, size_t b, size_t n)
-{
-    struct listing *l = arg;
-
-    if ((a > l->at_a || b > l->at_b) && l->left) {
-        l->left--;
-        json_array_append_new(l->differences,
-            json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "a", (json_int_t)l->at_a, "deleted", (json_int_t)(a - l->at_a),
-                "b", (json_int_t)l->at_b, "inserted", (json_int_t)(b - l->at_b), "matching_after", (json_int_t)n,
-                "only_a", texts_of(l->what, l->a, l->at_a, least(a - l->at_a, LISTED)), "only_b",
-                texts_of(l->what, l->b, l->at_b, least(b - l->at_b, LISTED))));
-    }
-    l->at_a = a + n;
-    l->at_b = b + n;
 }
 
 /** A sequence that is read anew, wherever it is. */
@@ -626,29 +604,48 @@ static long read_feed(void *arg, uint64_t *out, size_t room)
     struct feed *f = arg;
     const size_t n = least(room, f->from->n - f->at);
 
+    long got = (long)n;
+
     if (f->from->kept)
-        return peet_cli_kept_read(f->from->kept, out, room);
-    if (n)
+        got = peet_cli_kept_read(f->from->kept, out, room);
+    else if (n)
         memcpy(out, f->from->symbols + f->at, n * sizeof(*out));
-    f->at += n;
-    return (long)n;
+    f->at += got > 0 ? (size_t)got : 0;
+    return got;
 }
 
-/** So many elements from @at on, as texts. */
+/** So many elements from @at on, LISTED at most, as texts; the feed has not come to @at yet. */
+static json_t *texts_on(enum what what, struct feed *f, size_t at, size_t n)
+{
+    uint64_t piece[4096];
+    struct sequence few = {.symbols = piece};
+    long got = 1;
+
+    while (f->at < at && got > 0)
+        got = read_feed(f, piece, least(at - f->at, sizeof(piece) / sizeof(*piece)));
+    got = got > 0 ? read_feed(f, piece, least(n, LISTED)) : 0;
+    few.n = got > 0 ? (size_t)got : 0;
+    return texts_of(what, &few, 0, LISTED);
+}
+
 static json_t *texts_again(enum what what, struct feed *f, size_t at, size_t n)
 {
-    struct sequence few = {.symbols = (uint64_t[CONTEXT]){0}};
-    uint64_t piece[4096];
-    long got;
+    return rewind_feed(f) ? json_array() : texts_on(what, f, at, n);
+}
 
-    if (rewind_feed(f))
-        return json_array();
-    for (; at; at -= (size_t)got)
-        if ((got = read_feed(f, piece, least(at, sizeof(piece) / sizeof(*piece)))) <= 0)
-            return json_array();
-    got = read_feed(f, few.symbols, least(n, CONTEXT));
-    few.n = got > 0 ? (size_t)got : 0;
-    return texts_of(what, &few, 0, CONTEXT);
+/** All that were noted, with what they begin with. */
+static json_t *differences_json(enum what what, const struct peet_cli_listing *l, struct feed *a, struct feed *b)
+{
+    json_t *all = json_array();
+
+    if (l->n && (rewind_feed(a) || rewind_feed(b)))
+        return all;
+    for (const struct peet_cli_difference *d = l->differences; d != l->differences + l->n; d++)
+        json_array_append_new(all,
+            json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "a", (json_int_t)d->a, "deleted", (json_int_t)d->deleted, "b",
+                (json_int_t)d->b, "inserted", (json_int_t)d->inserted, "matching_after", (json_int_t)d->after, "only_a",
+                texts_on(what, a, d->a, d->deleted), "only_b", texts_on(what, b, d->b, d->inserted)));
+    return all;
 }
 
 /** The similarity, and what it may be at most: more than that only if the distance is an upper bound. */
@@ -661,61 +658,42 @@ static void add_similarity(json_t *pair, const struct peet_distance *d, size_t n
         json_real(all > 0 ? 100 * (all - (double)d->least) / all : 100));
 }
 
-/** As pair_json(), of sequences that are not in memory. */
-static json_t *long_pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b,
-    double *sums, struct peet_error *error)
-{
-    struct feed x = {a, 0}, y = {b, 0};
-    const struct peet_symbols from = {read_feed, rewind_feed, &x}, to = {read_feed, rewind_feed, &y};
-    struct peet_distance d;
-    int err = peet_edit_distance_long(&from, &to, asked->piece, asked->effort, NULL, NULL, &d);
-    json_t *pair = NULL;
-
-    if (err)
-        peet_error_set(error, err, err == PEET_ENOMEM ? "out of memory" : "temporary files cannot be written or read");
-    if (!err) {
-        sums[0] += (double)d.matched;
-        sums[1] += (double)(a->n + b->n);
-        pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:[]}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
-            "length_a", (json_int_t)a->n, "length_b", (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least",
-            (json_int_t)d.least, "differences");
-        add_similarity(pair, &d, a->n, b->n);
-        if (d.edits)
-            json_object_set_new(pair, "first_difference",
-                json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
-                    texts_again(asked->what, &x, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)),
-                    "then_a", texts_again(asked->what, &x, d.first_a, CONTEXT), "then_b",
-                    texts_again(asked->what, &y, d.first_b, CONTEXT)));
-    }
-    return pair;
-}
-
 static json_t *pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b, double *sums,
     struct peet_error *error)
 {
-    struct listing l = {asked->what, a, b, 0, 0, asked->list, json_array()};
+    struct feed x = {a, 0}, y = {b, 0};
+    const struct peet_symbols from = {read_feed, rewind_feed, &x}, to = {read_feed, rewind_feed, &y};
+    struct peet_cli_listing l = {.most = asked->list};
     struct peet_distance d;
     double warp = 0;
-    json_t *pair;
+    json_t *pair = NULL;
+    int err = asked->what != EVENTS && (a->n > asked->piece || b->n > asked->piece)
+        ? peet_edit_distance_long(&from, &to, asked->piece, asked->effort, peet_cli_listing_match, &l, &d)
+        : peet_edit_distance(a->symbols, a->n, b->symbols, b->n, asked->effort, peet_cli_listing_match, &l, &d);
 
-    if (peet_edit_distance(a->symbols, a->n, b->symbols, b->n, asked->effort, note, &l, &d) ||
-        (asked->what == EVENTS && peet_time_warp(a->times, a->n, b->times, b->n, asked->band, &warp))) {
-        json_decref(l.differences);
-        peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if (!err && asked->what == EVENTS)
+        err = peet_time_warp(a->times, a->n, b->times, b->n, asked->band, &warp);
+    if (!err)
+        peet_cli_listing_match(&l, a->n, b->n, 0);
+    if (err || l.no_memory) {
+        err = err ? err : PEET_ENOMEM;
+        peet_error_set(error, err, err == PEET_ENOMEM ? "out of memory" : "temporary files cannot be written or read");
+        free(l.differences);
         return NULL;
     }
-    note(&l, a->n, b->n, 0);
     sums[0] += (double)d.matched;
     sums[1] += (double)(a->n + b->n);
     pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
         "length_a", (json_int_t)a->n, "length_b", (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least",
-        (json_int_t)d.least, "differences", l.differences);
+        (json_int_t)d.least, "differences", differences_json(asked->what, &l, &x, &y));
+    free(l.differences);
     add_similarity(pair, &d, a->n, b->n);
     if (d.edits)
         json_object_set_new(pair, "first_difference",
             json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
-                texts_of(asked->what, a, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)), "then_a",
-                texts_of(asked->what, a, d.first_a, CONTEXT), "then_b", texts_of(asked->what, b, d.first_b, CONTEXT)));
+                texts_again(asked->what, &x, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)),
+                "then_a", texts_again(asked->what, &x, d.first_a, CONTEXT), "then_b",
+                texts_again(asked->what, &y, d.first_b, CONTEXT)));
     if (asked->what == EVENTS)
         json_object_set_new(pair, "time_warp_cycles", json_real(warp));
     return pair;
@@ -809,9 +787,7 @@ int peet_cli_compare(int argc, char **argv)
     for (uint32_t i = 0; !err && i < few->n; i++) {
         const struct sequence *x = &few->all[i], *y = &many->all[column[i]];
         const struct sequence *a = swapped ? y : x, *b = swapped ? x : y;
-        json_t *pair = asked.what != EVENTS && (a->n > asked.piece || b->n > asked.piece)
-            ? long_pair_json(&asked, a, b, sums, &error)
-            : pair_json(&asked, a, b, sums, &error);
+        json_t *pair = pair_json(&asked, a, b, sums, &error);
 
         err = error.code;
         if (pair)

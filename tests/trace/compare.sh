@@ -125,9 +125,9 @@ END
 must "$peetcc" -O1 path.c -o path
 must "$peet" run -q -m ideal -o trace -d path.a -- ./path
 must "$peet" run -q -m ideal -o trace -d path.b -- ./path 500
-must "$peet" compare --effort 0 --json path.a path.b >exact.json
-must "$peet" compare --effort 0 --piece 4096 --json path.a path.b >pieces.json
-must "$peet" compare --piece 4096 --json path.a path.a >itself.json
+must "$peet" compare --effort 0 --list 100000 --json path.a path.b >exact.json
+must "$peet" compare --effort 0 --list 100000 --piece 4096 --json path.a path.b >pieces.json
+must "$peet" compare --list 9 --piece 4096 --json path.a path.a >itself.json
 must python3 - exact.json pieces.json itself.json <<'END'
 import json, sys
 exact, pieces, itself = (json.load(open(name))["pairs"][0] for name in sys.argv[1:])
@@ -137,7 +137,20 @@ assert pieces["similarity_percent"] <= exact["similarity_percent"] <= pieces["si
 assert abs(exact["similarity_percent"] - exact["similarity_at_most_percent"]) < 1e-9, exact
 for key in ("a", "b", "before", "then_a", "then_b"):
     assert pieces["first_difference"][key] == exact["first_difference"][key], (pieces["first_difference"], exact["first_difference"])
-assert itself["edits"] == 0 and itself["similarity_percent"] == 100
+assert itself["edits"] == 0 and itself["similarity_percent"] == 100 and itself["differences"] == []
+for pair in (exact, pieces): # the list is the script
+    listed = pair["differences"]
+    assert sum(d["deleted"] + d["inserted"] for d in listed) == pair["edits"], pair["edits"]
+    for d, e in zip(listed, listed[1:]):
+        assert d["a"] + d["deleted"] + d["matching_after"] == e["a"] and d["b"] + d["inserted"] + d["matching_after"] == e["b"]
+        assert d["matching_after"] > 0 and len(d["only_a"]) == min(d["deleted"], 8) and len(d["only_b"]) == min(d["inserted"], 8)
+texts = {(d["a"], d["b"]): d for d in exact["differences"]}
+both = [(d, texts[d["a"], d["b"]]) for d in pieces["differences"] if (d["a"], d["b"]) in texts]
+assert len(both) > 100
+for d, e in both:
+    for only in ("only_a", "only_b"):
+        n = min(len(d[only]), len(e[only]))
+        assert d[only][:n] == e[only][:n], (d, e)
 END
 TMPDIR=$PWD/nowhere "$peet" compare --piece 4096 path.a path.b >said 2>&1 && fail "a temporary file without a folder"
 grep -q TMPDIR said || fail "no word of TMPDIR: $(cat said)"
