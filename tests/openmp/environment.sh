@@ -53,5 +53,7 @@ done
 # The environment as the library shows it
 OMP_DISPLAY_ENV=true OMP_NUM_THREADS=3,2 "$peet" run --quiet -d run -- ./recorded >got 2>errors
 grep -q "OMP_NUM_THREADS='3,2'" errors || fail "OMP_DISPLAY_ENV: $(cat errors)"
+OMP_DISPLAY_ENV=true OMP_PLACES=' {0:2}, {2}' OMP_PROC_BIND=spread,close "$peet" run --quiet --cores 4 -d run -- ./recorded >got 2>errors
+grep -q "OMP_PROC_BIND='spread,close'" errors && grep -q "OMP_PLACES=' *{0:2}, {2}'" errors || fail "OMP_DISPLAY_ENV, lists: $(cat errors)"
 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='thread %n of %N' OMP_NUM_THREADS=2 "$peet" run --quiet -d run -- ./recorded >got
 grep -q "^thread 1 of 2" got || fail "OMP_DISPLAY_AFFINITY: $(cat got)"

@@ -147,10 +147,13 @@ static void read_bind(struct omp_environment *env)
         env->icvs.proc_bind = 4;     /* spread */
 }
 
-static void read_places(const struct omp_environment *env)
+static void read_places(struct omp_environment *env)
 {
     const char *value = value_of("OMP_PLACES");
-    switch (peet__omp_places_read(value, env->icvs.proc_bind != 0)) {
+    const int refused = peet__omp_places_read(value, env->icvs.proc_bind != 0);
+    if (!refused)
+        env->places = value;
+    switch (refused) {
     case PEET__OMP_NO_LIST:
         refuse("OMP_PLACES", value,
             "it must be threads, cores, sockets, ll_caches, numa_domains, or a list of places as {0:2}:4:2; each processor is one now");
@@ -249,8 +252,13 @@ static void show(const struct omp_environment *env)
     fprintf(stderr, "  [host] OMP_NUM_THREADS='%d", env->icvs.threads);
     for (int i = 1; i < env->nthreads_list; i++)
         fprintf(stderr, ",%d", env->threads_list[i]);
-    fprintf(stderr, "'\n  [host] OMP_PROC_BIND='%s'\n", binds[env->icvs.proc_bind]);
-    fprintf(stderr, "  [host] OMP_SCHEDULE='%s%s", env->icvs.schedule & OMP_MONOTONIC ? "monotonic:" : "",
+    fprintf(stderr, "'\n");
+    if (env->places)
+        fprintf(stderr, "  [host] OMP_PLACES='%s'\n", env->places);
+    fprintf(stderr, "  [host] OMP_PROC_BIND='%s", binds[env->icvs.proc_bind]);
+    for (int i = 1; i < env->nbind_list; i++)
+        fprintf(stderr, ",%s", binds[env->bind_list[i]]);
+    fprintf(stderr, "'\n  [host] OMP_SCHEDULE='%s%s", env->icvs.schedule & OMP_MONOTONIC ? "monotonic:" : "",
         kinds[env->icvs.schedule & ~OMP_MONOTONIC]);
     if (env->icvs.chunk)
         fprintf(stderr, ",%d", env->icvs.chunk);

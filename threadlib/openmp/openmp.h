@@ -101,6 +101,7 @@ struct omp_environment {
     int nthreads_list;
     int bind_list[OMP_LEVELS_MAX]; /* OMP_PROC_BIND */
     int nbind_list;
+    const char *places; /* OMP_PLACES, or NULL: it is not set, or there are no such places */
     int cancellation, max_task_priority, display, display_affinity;
     int teams, teams_thread_limit; /* 0: not said */
     size_t stack_bytes;            /* 0: the default */
