@@ -90,9 +90,11 @@ must "$peetcc" -O2 -o early early.c
 must "$peet" run --roi=only -q --machine bus -d only -- ./early
 must "$peet" run --roi=all -q --machine bus -d all -- ./early
 equal "early: instructions" "$(value only/stats.json totals.instructions)" "$(value all/stats.json totals.instructions)"
-echo 'int main(void) { return 0; }' >none.c
-must "$peetcc" -o none none.c
+echo 'int table[9]; int main(void) { return table[3]; }' >none.c
+must "$peetcc" -g -o none none.c
 must "$peet" run --roi=only -q -d out -- ./none 2>said
 grep -q 'marked no region' said || fail "a program without regions"
+must "$peet" run --roi=only --machine bus --perfect table -q -d out -- ./none 2>said
+grep -q 'marked no region' said || fail "a program without regions, with perfect memory: $(cat said)"
 if "$peet" run --roi=some -q -d out -- ./none 2>said; then fail "--roi=some"; fi
 grep -q 'all|only' said || fail "--roi=some: $(cat said)"
