@@ -41,7 +41,7 @@ struct peet_source_thread {
     uint32_t creator;                    /* the source's number of the context that makes it */
 };
 
-enum { PEET_REPEATS_NEVER = INT32_MAX };
+enum { PEET_REPEATS_NEVER = INT32_MAX, PEET_REPEATS_SLICES = 8 };
 
 /**
  * Where the events of software contexts come from.  `context` is the source's own small number, given
@@ -113,7 +113,7 @@ struct peet_source_ops {
      */
     unsigned (*repeat)(void *self, uint32_t context, unsigned slices, unsigned times);
     /** cut() - no more of this than what has begun.  Returns: up to how many such events that goes, of which the last one
-     * comes, and those behind it in its round; 0: nothing has begun, and it must run */
+     * comes; 0: nothing has begun, and it must run */
     unsigned (*cut)(void *self, uint32_t context);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);

@@ -85,6 +85,7 @@ struct peet__rt {
     int capturing;                               /* constructors of shared objects, before the host is there */
     volatile int busy;                           /* inside a part of the runtime that a signal handler may not enter */
     volatile int signals;                        /* the running context shall look for signals */
+    int signals_held;                            /* not those that have come before it was resumed */
     volatile uint64_t pending;                   /* signals to the process that have come and wait in the runtime */
     uint64_t kernel_mask, all_block, some_block; /* sigmask.c: the kernel's; what all contexts block, and some */
     int mixed;                                   /* contexts block different signals */

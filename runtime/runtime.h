@@ -148,6 +148,12 @@ enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t 
 
 /** peet_rt_same() - does the subject's memory hold what @copy does?  0 as well if it cannot be read */
 int peet_rt_same(const void *at, const void *copy, size_t bytes);
+/** peet_rt_copy() - the same for a copy to or from it.  Returns: 1, or 0: a part of it is not there, or may not be written */
+int peet_rt_copy(void *to, const void *from, size_t bytes);
+
+/** peet_rt_aside() - contexts that are resumed take no signals that have come, until it is called with 0; then the context that
+ * has run last is the one that it was before */
+void peet_rt_aside(int on);
 
 /** peet_ctx_is_called() - is there a signal that it may take when it is resumed? */
 int peet_ctx_is_called(const struct peet_ctx *ctx);

@@ -477,6 +477,8 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
 
     if (s->notes_lost)
         return no_memory(error);
+    if (__builtin_expect(s->strayed, 0))
+        return peet_error_set(error, PEET_ESTREAM, "internal error: a round that was repeated has been another one");
     for (;;) {
         if (c->cursor != c->end || peet_decode_busy(c->decode)) {
             kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event,

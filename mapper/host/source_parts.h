@@ -75,6 +75,7 @@ struct peet_source {
     struct peet_map *map;
     struct peet_datamap *data;
     int notes_lost;         /* memory has run out for them */
+    int strayed;            /* a round that was repeated has been another one */
     struct peet_map *views; /* contexts see their processor's view; NULL: all see main memory */
     int apart;              /* they have done so since one was alone last */
     int want_addresses, want_loops;

@@ -4,16 +4,16 @@
  * stays as it is, its next round is like its last one, word for word; so the words of many rounds are made from one, and
  * the program does not run for them.
  *
- *   1. A *round* is what a context does from one of its ATOMIC events to the next equal one.  It has one or two events: an
- *      access, and often a pause (ATOMIC) or a YIELD.  Each ends a slice of words.
- *   2. A round that is repeated is *examined* first: it consists of blocks, stores nothing outside its own stack, and all
- *      that it loads from elsewhere it loads before its second event.  So a context that is to see memory anew can go on
- *      from its first event, where it really is, whatever it has done of the round behind it.
+ *   1. A *round* is what a context does from one of its ATOMIC events to the next equal one.  It has up to SLICES events,
+ *      ATOMIC or YIELD: looks, and often a pause.  Each ends a slice of words.
+ *   2. A round that is repeated is *examined* first: it consists of blocks, and stores nothing outside its own stack.
  *   3. What lies where it loads and stores is kept, and was the same after two rounds: it changes nothing there itself.
  *      It is compared before rounds are given, and each time that anybody has run: if it has changed, or there is a signal
  *      for the context, the engine hears of it, takes back what comes later, and cuts what is left.
- *   4. The words of rounds that are given have no events among them, but one at the end.  When they are cut, each
- *      slice of the round that has begun has its event again.
+ *   4. The words of rounds that are given have no events among them, but one at the end.  When they are cut, the slice
+ *      that has begun has its event again.
+ *   5. The program stands at the event with which the round begins.  If it is cut in its middle, the program goes as far as
+ *      the slice that has begun: with memory as it was, and without the signals that have come since.
  */
 #include "host/source_parts.h"
 
@@ -22,11 +22,11 @@
 #include <utlist.h>
 
 enum {
-    SLICES = 2,       /* of a round at most */
-    KEPT = 4,         /* slices that are remembered: a round, and what comes before */
-    UNASKED = 16,     /* slices after which none are, if nobody asks for rounds */
-    SLICE_WORDS = 48, /* of a slice at most */
-    LOOKS = 16,       /* loads of a round, and stores to the stack, at most */
+    SLICES = PEET_REPEATS_SLICES,
+    KEPT = 16,        /* slices that are remembered: a round, and what comes before */
+    UNASKED = 64,     /* slices after which none are, if nobody asks for rounds */
+    SLICE_WORDS = 32, /* of a slice at most */
+    LOOKS = 24,       /* loads of a round, and stores to the stack, at most */
     LOOK_BYTES = 16,
     STEADY = 2, /* rounds in a row that have found the same */
 };
@@ -44,12 +44,7 @@ struct slice {
 };
 
 /** What is known of the round that was looked at last. */
-enum verdict {
-    UNKNOWN,
-    REPEATS, /* from its first event on */
-    FAILS,   /* from its first event on; perhaps from its second */
-    NEVER,
-};
+enum verdict { UNKNOWN, REPEATS, NEVER };
 
 struct peet_source_repeat {
     struct peet_source_repeat *prev, *next_given; /* in the source's list of those that have been given some */
@@ -65,6 +60,7 @@ struct peet_source_repeat {
     struct look looks[LOOKS];
     unsigned looked; /* rounds in a row, up to STEADY, that have left there what is in `found`; 0: it is out of date */
     unsigned given;  /* so many slices have been given, and the context has not run since */
+    unsigned gone;   /* slices of the round that has been cut through which the program has gone */
     size_t n;        /* words of a round without its events */
 };
 
@@ -91,8 +87,8 @@ static int unchanged(const struct peet_source_repeat *r)
     return 1;
 }
 
-/** A block of the round, which comes behind its @slice-th event.  Returns: whether it may be repeated */
-static int examine_block(struct peet_source_repeat *r, const struct peet_block_event *event, unsigned slice)
+/** A block of the round.  Returns: whether it may be repeated */
+static int examine_block(struct peet_source_repeat *r, const struct peet_block_event *event)
 {
     const struct peet_block *const block = event->block;
 
@@ -100,13 +96,11 @@ static int examine_block(struct peet_source_repeat *r, const struct peet_block_e
         return 0;
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *const ref = &block->refs[i];
-        const int own = ref->flags & PEET_REF_STACK;
 
         if (ref->kind == PEET_REF_PREFETCH)
             continue;
-        if (!own && (ref->kind != PEET_REF_LOAD || slice))
-            return 0;
-        if (r->nlooks == LOOKS || ref->size_bytes > LOOK_BYTES)
+        if ((ref->kind != PEET_REF_LOAD && !(ref->flags & PEET_REF_STACK)) || r->nlooks == LOOKS ||
+            ref->size_bytes > LOOK_BYTES)
             return 0;
         r->looks[r->nlooks++] =
             (struct look){.address = (const void *)(uintptr_t)event->values[ref->value], .bytes = ref->size_bytes};
@@ -133,7 +127,7 @@ static int examine(struct peet_source_context *c, unsigned nslices)
         int kind;
 
         while ((kind = peet_decode_next(c->decode, &at, end, 1, &event, NULL)) == PEET_EVENT_BLOCK && fits)
-            fits = examine_block(r, &event.block, i);
+            fits = examine_block(r, &event.block);
         fits = fits && kind == PEET_EVENT_ABSTRACT && at == end;
     }
     if (n && peet_decode_state_restore(c->decode, state, n, NULL))
@@ -216,21 +210,68 @@ static int comes_round(struct peet_source_repeat *r, unsigned slices)
         memcmp(before->words + before->n, last->words + last->n, last->event * sizeof *last->words) == 0;
 }
 
-/** The round that is over, as the one that was examined: the same, from its other event on, or another one? */
+/** The round that is over: as the one that was examined, or another one? */
 static enum verdict judge(struct peet_source_context *c, unsigned slices)
 {
     struct peet_source_repeat *const r = c->repeat;
-    const struct slice *const first = ago(r, slices - 1), *const last = ago(r, 0);
-    const int known = r->nslices == slices && r->verdict != UNKNOWN;
-    const int turned = known && slices == 2 && same(first, &r->round[1]) && same(last, &r->round[0]);
+    int known = r->nslices == slices && r->verdict != UNKNOWN;
 
-    if (known && same(first, &r->round[0]) && same(last, &r->round[slices - 1]))
+    for (unsigned i = 0; known && i < slices; i++)
+        known = same(ago(r, slices - 1 - i), &r->round[i]);
+    if (known)
         return r->verdict;
-    if (turned && r->verdict != FAILS) /* from its first event on, or not at all */
-        return r->verdict == NEVER ? NEVER : UNKNOWN;
     r->nslices = slices;
-    r->verdict = examine(c, slices) ? REPEATS : turned || slices == 1 ? NEVER : FAILS;
+    r->verdict = examine(c, slices) ? REPEATS : NEVER;
     return UNKNOWN; /* what it finds has not been looked at */
+}
+
+/** What lies there becomes what is in @value, which gets what was there.  Returns: whether that could be done */
+static int exchange(const struct look *look, uint8_t *value)
+{
+    uint8_t before[LOOK_BYTES];
+
+    if (peet_rt_same(look->address, value, look->bytes))
+        return 1;
+    if (!peet_rt_copy(before, look->address, look->bytes) ||
+        !peet_rt_copy((void *)(uintptr_t)look->address, value, look->bytes))
+        return 0;
+    memcpy(value, before, look->bytes);
+    return 1;
+}
+
+/** The program goes through so many slices of its round, of which the words are known, as it would have done before
+ * anything changed. */
+static void go_through(struct peet_source *s, struct peet_source_context *c, unsigned slices)
+{
+    struct peet_source_repeat *const r = c->repeat;
+    struct peet_source_ring *const given = c->ring;
+    const uint64_t *const cursor = c->cursor, *const end_of_given = c->end;
+    uint8_t values[LOOKS][LOOK_BYTES];
+    unsigned done = 0;
+
+    for (unsigned i = 0; i < r->nlooks; i++)
+        memcpy(values[i], r->looks[i].found, LOOK_BYTES);
+    while (done < r->nlooks && exchange(&r->looks[done], values[done]))
+        done++;
+    c->ring = NULL;
+    /* If some memory is not there any more, it will find that out itself. */
+    if (done == r->nlooks && !peet__source_ring(s, c, NULL)) {
+        peet_rt_aside(1);
+        for (unsigned i = 0; i < slices; i++) {
+            uint64_t *const words = c->ring->words, *end = words;
+
+            peet_ctx_resume(c->ctx, words, words + s->limit_words, 0, &end);
+            s->strayed |= (size_t)(end - words) != r->round[i].n + r->round[i].event ||
+                memcmp(words, r->round[i].words, (size_t)(end - words) * sizeof *words) != 0;
+        }
+        peet_rt_aside(0);
+        peet__source_drop_ring(s, c);
+    }
+    c->ring = given;
+    c->cursor = cursor;
+    c->end = end_of_given;
+    while (done--) /* backwards: they may overlap */
+        exchange(&r->looks[done], values[done]);
 }
 
 unsigned peet__source_repeat(void *self, uint32_t context, unsigned slices, unsigned times)
@@ -270,6 +311,7 @@ unsigned peet__source_repeat(void *self, uint32_t context, unsigned slices, unsi
         to = put(to, r->round[i % slices].words, r->round[i % slices].n);
     c->cursor = c->ring->words;
     c->end = put_event(to, &r->round[slices - 1]);
+    r->gone = 0;
     give(s, r, times * slices);
     return times * slices;
 }
@@ -279,16 +321,14 @@ unsigned peet__source_cut(void *self, uint32_t context)
     struct peet_source *const s = self;
     struct peet_source_context *const c = s->contexts[context];
     struct peet_source_repeat *const r = c->repeat;
-    const size_t first = r ? r->round[0].n : 0;
-    size_t at, rounds, rest;
-    uint64_t *to;
-    unsigned i;
+    size_t at, rounds, end;
+    unsigned i = 0;
 
     if (!r || !r->given || c->cursor == c->end)
         return r ? r->given : 0;
     r->looked = 0;
     at = (size_t)(c->cursor - c->ring->words);
-    rounds = at / r->n, rest = at % r->n;
+    rounds = at / r->n;
     if (rounds * r->nslices >= r->given)
         return r->given;
     if (at == 0) {
@@ -296,15 +336,16 @@ unsigned peet__source_cut(void *self, uint32_t context)
         c->end = c->cursor;
         return 0;
     }
-    /* What is left of the slice that has begun, and of its round, with their events. */
-    if (rest == 0)
-        rounds--, rest = r->n;
-    i = rest > first;
-    to = c->ring->words + rounds * r->n + (i ? r->n : first);
+    /* The slice that has begun, or has just ended. */
+    rounds -= at % r->n == 0;
+    for (end = rounds * r->n + r->round[0].n; end < at; end += r->round[++i].n)
+        ;
     give(s, r, (unsigned)rounds * r->nslices + i + 1);
-    for (to = put_event(to, &r->round[i]); ++i < r->nslices; to = put_event(to, &r->round[i]))
-        to = put(to, r->round[i].words, r->round[i].n);
-    c->end = to;
+    if (i + 1 < r->nslices && !r->gone) {
+        go_through(s, c, i + 1);
+        r->gone = i + 1;
+    }
+    c->end = put_event(c->ring->words + end, &r->round[i]);
     return r->given;
 }
 

@@ -57,16 +57,16 @@ struct peet_map_request {
 
 /** What a context does when it does nothing but look again and again (sync/spin.c). */
 struct peet_map_spin {
-    uint64_t first;                /* the access that a round begins with: a hash of place and registers */
-    uint64_t round, before;        /* hash of the accesses of this round so far, and of the round before */
-    uint64_t state;                /* its stack when it began to be watched */
-    uint64_t matches;              /* rounds in a row that were equal */
-    uint64_t epoch, epoch_matches; /* the last change among those that only spin, and where it was then */
-    uint64_t clock;                /* when it last looked, + 1: a round takes time */
-    uint32_t since, yielded;       /* accesses and yields since the round began; of these, yields */
-    uint64_t prior_round;          /* the three before the last access or yield */
-    uint32_t prior_since, prior_yielded;
-    uint32_t length, yields; /* accesses and yields of the last round; of these, yields */
+    uint64_t first;                       /* the access that a round begins with: a hash of place and registers */
+    uint64_t round, before;               /* hash of the accesses of this round so far, and of the round before */
+    uint64_t state;                       /* its stack when it began to be watched */
+    uint64_t matches;                     /* rounds in a row that were equal */
+    uint64_t epoch, epoch_matches;        /* the last change among those that only spin, and where it was then */
+    uint64_t clock;                       /* when it last looked, + 1: a round takes time */
+    uint32_t since, yielded;              /* accesses and yields since the round began; of these, yields */
+    uint32_t yielding;                    /* which of them are yields, a bit each */
+    uint64_t rounds[PEET_REPEATS_SLICES]; /* `round` after each of them */
+    uint32_t length, yields;              /* accesses and yields of the last round; which of them are yields */
     uint32_t
         given;     /* ATOMIC and YIELD events up to the one that comes, for rounds that the program does not go; or 0 */
     uint8_t timed; /* the last round took time */

@@ -41,7 +41,6 @@ enum {
     LATER_CYCLES = 256,
     GIVEN_FROM = 12, /* equal rounds before the first that is given */
     GIVEN_LEAST = 3,
-    GIVEN_LENGTH = 2, /* accesses and yields of such a round at most */
 };
 
 static uint64_t mix(uint64_t x)
@@ -127,13 +126,15 @@ static uint64_t state_of(const struct peet_map *map, const struct peet_map_conte
     return map->ops->state ? map->ops->state(map->source, c->source) : 0;
 }
 
-/** An access or a yield belongs to the round. */
-static void note(struct peet_map_spin *s, uint64_t key)
+/** An access, or a yield, belongs to the round, and is not its first. */
+static void note(struct peet_map_spin *s, unsigned is_yield)
 {
-    s->prior_round = s->round;
-    s->prior_since = s->since;
-    s->prior_yielded = s->yielded;
-    s->round = mix(s->round ^ key);
+    s->since++;
+    s->yielded += is_yield;
+    if (s->since < PEET_REPEATS_SLICES) {
+        s->rounds[s->since] = s->round;
+        s->yielding |= is_yield << s->since;
+    }
 }
 
 /* A context that tries again and again may for ever come when another, in step with it, has just been there.  On real
@@ -152,9 +153,8 @@ void peet__spin_yields(struct peet_map *map, struct peet_map_core *core, struct 
 {
     disturb(map, core, ++c->yields);
     if (c->spin.first) {
-        note(&c->spin, YIELDS);
-        c->spin.since++;
-        c->spin.yielded++;
+        c->spin.round = mix(c->spin.round ^ YIELDS);
+        note(&c->spin, 1);
     }
 }
 
@@ -188,7 +188,7 @@ void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct 
     struct peet_map_spin *s = &c->spin;
     uint64_t key = mix(args[0] + mix(args[1])) | 1;
 
-    note(s, key);
+    s->round = mix(s->round ^ key);
     if (key == s->first) {
         if (s->round == s->before) {
             matched(map, core, c);
@@ -201,10 +201,13 @@ void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct 
             s->before = s->round;
         }
         s->length = s->since + 1;
-        s->yields = s->yielded;
+        s->yields = s->yielding;
         s->round = 0;
-        s->since = s->yielded = 0;
-    } else if (++s->since - s->yielded > LONGEST || !s->first) {
+        s->since = s->yielded = s->yielding = 0;
+        return;
+    }
+    note(s, 0);
+    if (s->since - s->yielded > LONGEST || !s->first) {
         peet__spin_reset(map, c);
         s->first = key;
     }
@@ -219,16 +222,10 @@ static uint64_t next_of_note(uint64_t matches)
     return suspect < disturbed ? suspect : disturbed;
 }
 
-/** Of @n more accesses and yields, with how many would rounds be counted? */
-static uint64_t rounds_in(const struct peet_map_spin *s, uint64_t n)
+/** How many of the round's accesses and yields, but for the first, up to the @n-th, are yields? */
+static uint32_t yields_in(uint32_t yields, uint32_t n)
 {
-    return (n + s->since) / s->length;
-}
-
-/** And how many are yields?  A round that has one has no other access than its first. */
-static uint64_t yields_in(const struct peet_map_spin *s, uint64_t n)
-{
-    return s->yields ? n - rounds_in(s, n) : 0;
+    return (uint32_t)__builtin_popcount(yields & ((2u << n) - 1));
 }
 
 void peet__spin_gives(struct peet_map *map, struct peet_map_core *core)
@@ -239,13 +236,13 @@ void peet__spin_gives(struct peet_map *map, struct peet_map_core *core)
     unsigned given;
 
     if (!map->gives_rounds || s->given || s->changes || s->matches < GIVEN_FROM || !s->timed ||
-        s->length > GIVEN_LENGTH || s->since >= s->length || s->dirty ||
+        s->length > PEET_REPEATS_SLICES || s->since != 0 || s->dirty ||
         peet__map_others_wait(map, (unsigned)(core - map->cores)))
         return;
-    rounds = next_of_note(s->matches) - s->matches - (s->since != 0);
+    rounds = next_of_note(s->matches) - s->matches;
     yields = next_of_note(c->yields) - c->yields - 1;
-    if (s->yields && rounds > yields)
-        rounds = yields;
+    if (s->yields && rounds > yields / yields_in(s->yields, PEET_REPEATS_SLICES))
+        rounds = yields / yields_in(s->yields, PEET_REPEATS_SLICES);
     if (rounds > s->matches) /* who has not looked for long will perhaps not do so for long, and has it all undone */
         rounds = s->matches;
     if (rounds < GIVEN_LEAST)
@@ -259,18 +256,21 @@ void peet__spin_gives(struct peet_map *map, struct peet_map_core *core)
 void peet__spin_taken(struct peet_map *map, struct peet_map_context *c)
 {
     struct peet_map_spin *s = &c->spin;
-    uint32_t passed;
+    uint32_t passed, rest, yields;
 
     if (__builtin_expect(!s->given, 1))
         return;
     passed = s->given - 1;
-    c->yields += (uint32_t)yields_in(s, passed);
-    c->polls += passed - (uint32_t)yields_in(s, passed);
-    s->matches += rounds_in(s, passed);
-    if (passed % s->length) { /* it is before the other event of its round */
-        s->round = s->prior_round;
-        s->since = s->prior_since;
-        s->yielded = s->prior_yielded;
+    rest = passed % s->length;
+    yields = passed / s->length * yields_in(s->yields, PEET_REPEATS_SLICES) + yields_in(s->yields, rest);
+    c->yields += yields;
+    c->polls += passed - yields;
+    s->matches += passed / s->length;
+    if (rest) { /* it is in the middle of a round */
+        s->since = rest;
+        s->round = s->rounds[rest];
+        s->yielding = s->yields & ((2u << rest) - 1);
+        s->yielded = yields_in(s->yields, rest);
     }
     s->given = 0;
     map->ngiven--;

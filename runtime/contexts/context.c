@@ -201,6 +201,22 @@ void peet__park_cursor(void)
     peet__ctl->limit = peet__ctl->scratch_limit;
 }
 
+PUBLIC void peet_rt_aside(int on)
+{
+    static struct peet_ctx *current;
+    static int signals;
+    struct peet__rt *rt = &peet__rt;
+    if (on) {
+        current = rt->current;
+        signals = rt->signals;
+        rt->signals = 0;
+    } else {
+        rt->current = current;
+        rt->signals |= signals;
+    }
+    rt->signals_held = on;
+}
+
 PUBLIC int peet_ctx_is_called(const struct peet_ctx *ctx)
 {
     return ((peet__rt.pending & ~peet__rt.all_block) | ctx->poked) != 0;
@@ -239,7 +255,8 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         peet__foreign_world = 1;
     if (__builtin_expect(rt->sample_due, 0))
         peet__sample_arm();
-    if (__builtin_expect(peet_ctx_is_called(ctx), 0)) { /* came while the host ran, or wait still */
+    if (__builtin_expect(peet_ctx_is_called(ctx) && !rt->signals_held,
+            0)) { /* came while the host ran, or wait still */
         rt->signals = 1;
         peet__ctl->limit = NULL;
     }

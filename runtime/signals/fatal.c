@@ -224,23 +224,36 @@ static int is_repeated(int signal)
 
 /* arch/x86_64/look.S */
 int peet__look_same(const void *at, const void *copy, size_t bytes);
-extern const char peet__look_words[], peet__look_bytes[], peet__look_fails[];
+int peet__look_copy(void *to, const void *from, size_t bytes);
+extern const char peet__look_words[], peet__look_bytes[], peet__look_load[], peet__look_store[], peet__look_fails[];
+
+/* Would a fault end the process? */
+static int must_not_look(void)
+{
+    const uint64_t faults = peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS);
+    return __builtin_expect(peet__rt.kernel_mask & faults, 0) || peet__signal_action(SIGSEGV)->sa_handler == SIG_IGN ||
+        peet__signal_action(SIGBUS)->sa_handler == SIG_IGN;
+}
 
 PUBLIC int peet_rt_same(const void *at, const void *copy, size_t bytes)
 {
-    const uint64_t faults = peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS);
-    if (__builtin_expect(peet__rt.kernel_mask & faults, 0) || /* they would end the process */
-        peet__signal_action(SIGSEGV)->sa_handler == SIG_IGN || peet__signal_action(SIGBUS)->sa_handler == SIG_IGN)
-        return 0;
-    return peet__look_same(at, copy, bytes);
+    return !must_not_look() && peet__look_same(at, copy, bytes);
 }
 
-/* Could what peet_rt_same() looks at not be read?  Then it goes on and says so. */
+PUBLIC int peet_rt_copy(void *to, const void *from, size_t bytes)
+{
+    return !must_not_look() && peet__look_copy(to, from, bytes);
+}
+
+/* Could what is looked at not be read or written?  Then peet_rt_same() or peet_rt_copy() goes on and says so. */
 static int look_fails(int signal, ucontext_t *uc)
 {
+    const char *const accesses[] = {peet__look_words, peet__look_bytes, peet__look_load, peet__look_store};
     const uint64_t pc = peet__uc_pc(uc);
-    if ((signal != SIGSEGV && signal != SIGBUS) ||
-        (pc != (uint64_t)peet__look_words && pc != (uint64_t)peet__look_bytes))
+    unsigned i = 0;
+    while (i < 4 && pc != (uint64_t)accesses[i])
+        i++;
+    if ((signal != SIGSEGV && signal != SIGBUS) || i == 4)
         return 0;
     peet__uc_set_frame(uc, peet__look_fails, (const void *)uc->uc_mcontext.gregs[REG_RSP]);
     return 1;

@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { THREADS = 16, WORDS = 512, KINDS = 13 };
+enum { THREADS = 16, WORDS = 512, KINDS = 14 };
 
 struct node {
     _Atomic(struct node *) next;
@@ -123,6 +123,32 @@ static void follow(unsigned me, int to)
     flags[me] = to;
 }
 
+/** Looks at several words in each round: the first that comes gives the sign, as a pool of idle threads waits. */
+static void meet_and_look_round(int *sense)
+{
+    static atomic_int stop;
+    static _Atomic uint64_t queue; /* half of which is looked at, too */
+    *sense = !*sense;
+    if (atomic_fetch_sub(&barrier_left, 1) == 1) {
+        atomic_store(&barrier_left, (int)threads);
+        if (*sense)
+            atomic_fetch_xor(&queue, 0x100000001u);
+        atomic_store(&barrier_sense, *sense);
+        return;
+    }
+    const uint64_t queued = atomic_load(&queue);
+    while (atomic_load(&barrier_sense) != *sense) {
+        if (atomic_load(&stop))
+            break;
+        rest(PAUSE);
+        if (*(volatile uint32_t *)&queue != (uint32_t)queued && atomic_load(&queue) != queued &&
+            atomic_load_explicit(&alarms, memory_order_relaxed) >= 0)
+            rest(NONE);
+        else
+            rest(YIELD);
+    }
+}
+
 /** Looks so often at most; the count is in a register, or on the stack. */
 static void look_for_a_while(uint32_t n, int to)
 {
@@ -179,6 +205,7 @@ static void *run(void *number)
         case 8: torn += by_sequence(x, me); break;
         case 9: by_ticket(n, x, YIELD); break;
         case 10: work(n, x), meet(&sense, YIELD); break;
+        case 12: work(n, x), meet_and_look_round(&sense); break;
         case 11: look_for_a_while(n, !sense), work(n / 4, x); break;
         default:
             pthread_mutex_lock(&mutex);
@@ -194,6 +221,7 @@ static void *run(void *number)
 int main(int argc, char **argv)
 {
     pthread_t all[THREADS];
+    sigset_t mask;
     uint32_t sum = 0;
     uintptr_t torn = 0;
 
@@ -205,9 +233,12 @@ int main(int argc, char **argv)
     atomic_store(&barrier_left, (int)threads);
     signal(SIGALRM, rings);
     if (seed % 3 == 0)
-        setitimer(ITIMER_REAL, &(struct itimerval){{0, 200}, {0, 100}}, NULL);
+        setitimer(ITIMER_REAL, &(struct itimerval){{0, 20}, {0, 7}}, NULL);
     for (unsigned i = 0; i < threads; i++)
         pthread_create(&all[i], NULL, run, (void *)(uintptr_t)i);
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &mask, NULL); /* the threads take it */
     for (unsigned i = 0; i < threads; i++) {
         void *result;
         pthread_join(all[i], &result);
