@@ -105,9 +105,10 @@ struct peet_source_ops {
     /** goes_on() - when the context went on then, or UINT64_MAX if nothing more is known of it; as begin() */
     uint64_t (*goes_on)(void *self, uint32_t context);
     /**
-     * repeat() - the context, which has no words left, waits at an ATOMIC or YIELD event, with as many of these in each of
-     * its last rounds as @slices says: its words for @times more rounds, as they are while the memory that it looks at stays
-     * as it is.  If that changes, peet_map_looks_again() is called.  May be NULL
+     * repeat() - the context, which has no words left, waits at the ATOMIC event with which its rounds begin; these have had
+     * @slices ATOMIC and YIELD events each.  Gives its words for @times more rounds, as they are while the memory that it
+     * looks at stays as it is; if that changes, peet_map_looks_again() is called.  May be NULL
+     * @slices: up to PEET_REPEATS_SLICES
      * Returns: up to how many such events that goes, of which only the last one comes; 0: it must run;
      * PEET_REPEATS_NEVER: and there is no use in asking for rounds like these
      */

@@ -15,9 +15,9 @@
  *
  * The work is done at ATOMIC events only, and the work on blocks only for contexts that are suspected.
  *
- * ROUNDS THAT ARE GIVEN.  Where nobody has to see ATOMIC and YIELD events, the program does not go each round of a context that looks
- * in vain: the source gives words for many, up to the next round with which something happens here (mapper.h, repeat()).
- * The context runs ahead in them like any other.  All is as if it had gone them:
+ * ROUNDS THAT ARE GIVEN.  Where nobody has to see ATOMIC and YIELD events, the program does not go each round of a
+ * context that looks in vain: the source gives words for many, up to the next round with which something happens here
+ * (mapper.h, repeat()).  The context runs ahead in them like any other.  All is as if it had gone them:
  *
  *   4. What it looks at can change only when the program runs somewhere; and signals, and contexts that have no processor,
  *      come by arrivals.  Before each of these the context goes back to that moment, and what has not begun is cut.
