@@ -6,7 +6,8 @@
  *
  *   1. A *round* is what a context does from one of its ATOMIC events to the next equal one.  It has up to SLICES events,
  *      ATOMIC or YIELD: looks, and often a pause.  Each ends a slice of words.
- *   2. A round that is repeated is *examined* first: it consists of blocks, and stores nothing outside its own stack.
+ *   2. A round that is repeated is *examined* first: it consists of blocks, stores nothing outside its own stack, and calls
+ *      nothing but what yields: what is called may be code that is not seen, which may count.
  *   3. What lies where it loads and stores is kept, and was the same after two rounds: it changes nothing there itself.
  *      It is compared before rounds are given, and each time that anybody has run: if it has changed, or there is a signal
  *      for the context, the engine hears of it, takes back what comes later, and cuts what is left.
@@ -87,6 +88,11 @@ static int unchanged(const struct peet_source_repeat *r)
     return 1;
 }
 
+static int calls(const struct peet_block *block)
+{
+    return block->ninsns && block->insns[block->ninsns - 1].opcode->klass == PEET_INSN_CALL;
+}
+
 /** A block of the round.  Returns: whether it may be repeated */
 static int examine_block(struct peet_source_repeat *r, const struct peet_block_event *event)
 {
@@ -94,6 +100,9 @@ static int examine_block(struct peet_source_repeat *r, const struct peet_block_e
 
     if (event->strides || !(block->flags & PEET_BLOCK_SIMPLE) || block->flags & PEET_BLOCK_OPAQUE)
         return 0;
+    for (uint32_t i = 0; i < block->ninsns; i++)
+        if (strstr(block->insns[i].opcode->name, "SYSCALL"))
+            return 0;
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *const ref = &block->refs[i];
 
@@ -124,11 +133,14 @@ static int examine(struct peet_source_context *c, unsigned nslices)
         const struct slice *const slice = &r->round[i];
         const uint64_t *at = slice->words, *const end = at + slice->n + slice->event;
         struct peet_event event;
-        int kind;
+        int kind, called = 0;
 
-        while ((kind = peet_decode_next(c->decode, &at, end, 1, &event, NULL)) == PEET_EVENT_BLOCK && fits)
-            fits = examine_block(r, &event.block);
-        fits = fits && kind == PEET_EVENT_ABSTRACT && at == end;
+        while ((kind = peet_decode_next(c->decode, &at, end, 1, &event, NULL)) == PEET_EVENT_BLOCK && fits) {
+            fits = !called && examine_block(r, &event.block);
+            called = calls(event.block.block);
+        }
+        fits =
+            fits && kind == PEET_EVENT_ABSTRACT && at == end && (!called || event.abstract.type == PEET_ABSTRACT_YIELD);
     }
     if (n && peet_decode_state_restore(c->decode, state, n, NULL))
         fits = 0;

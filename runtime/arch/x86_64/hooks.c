@@ -62,6 +62,7 @@ static inline uint64_t set_part(uint64_t value)
 static uint64_t hash_of(const uint64_t *frame, const uint64_t *xmm, uint32_t live)
 {
     static const uint8_t place[16] = {RAX, RCX, RDX, RBX, 0, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15};
+    static uint64_t unlike;
     enum { SP = 4, GENERAL = 0xffff & ~(1 << SP) };
     const uint32_t bytes = live & PEET_HOOK_NARROW ? word_at(frame, PEET_HOOK_WORD2) >> 16 : 0;
     uint64_t hash = mix(0, (uint64_t)frame); /* the stack pointer */
@@ -71,6 +72,8 @@ static uint64_t hash_of(const uint64_t *frame, const uint64_t *xmm, uint32_t liv
     }
     if (live & PEET_HOOK_FLAGS)
         hash = mix(hash, frame[FLAGS]);
+    if (live & PEET_HOOK_VECTORS) /* more than is looked at here: it may always have changed */
+        hash = mix(hash, ++unlike);
     if (xmm) {
         uint32_t live_xmm = word_at(frame, PEET_HOOK_WORD2);
         for (unsigned r = 0; r < 16; r++)
