@@ -237,18 +237,15 @@ static enum verdict judge(struct peet_source_context *c, unsigned slices)
     return UNKNOWN; /* what it finds has not been looked at */
 }
 
-/** What lies there becomes what is in @value, which gets what was there.  Returns: whether that could be done */
-static int exchange(const struct look *look, uint8_t *value)
+/** What lies there becomes what was found there, if it is something else now.  Returns: 1: so it is, and @out has what was there;
+ * 0: it was that; -1: it cannot be done */
+static int put_back(const struct look *look, uint8_t *out)
 {
-    uint8_t before[LOOK_BYTES];
+    void *const there = (void *)(uintptr_t)look->address;
 
-    if (peet_rt_same(look->address, value, look->bytes))
-        return 1;
-    if (!peet_rt_copy(before, look->address, look->bytes) ||
-        !peet_rt_copy((void *)(uintptr_t)look->address, value, look->bytes))
+    if (peet_rt_same(there, look->found, look->bytes))
         return 0;
-    memcpy(value, before, look->bytes);
-    return 1;
+    return peet_rt_copy(out, there, look->bytes) && peet_rt_copy(there, look->found, look->bytes) ? 1 : -1;
 }
 
 /** The program goes through so many slices of its round, of which the words are known, as it would have done before
@@ -259,15 +256,16 @@ static void go_through(struct peet_source *s, struct peet_source_context *c, uns
     struct peet_source_ring *const given = c->ring;
     const uint64_t *const cursor = c->cursor, *const end_of_given = c->end;
     uint8_t values[LOOKS][LOOK_BYTES];
-    unsigned done = 0;
+    int is_put[LOOKS], all = 1;
+    unsigned n = 0;
 
-    for (unsigned i = 0; i < r->nlooks; i++)
-        memcpy(values[i], r->looks[i].found, LOOK_BYTES);
-    while (done < r->nlooks && exchange(&r->looks[done], values[done]))
-        done++;
+    for (; n < r->nlooks && all; n++) {
+        is_put[n] = put_back(&r->looks[n], values[n]);
+        all = is_put[n] >= 0;
+    }
     c->ring = NULL;
     /* If some memory is not there any more, it will find that out itself. */
-    if (done == r->nlooks && !peet__source_ring(s, c, NULL)) {
+    if (all && !peet__source_ring(s, c, NULL)) {
         peet_rt_aside(1);
         for (unsigned i = 0; i < slices; i++) {
             uint64_t *const words = c->ring->words, *end = words;
@@ -282,8 +280,10 @@ static void go_through(struct peet_source *s, struct peet_source_context *c, uns
     c->ring = given;
     c->cursor = cursor;
     c->end = end_of_given;
-    while (done--) /* backwards: they may overlap */
-        exchange(&r->looks[done], values[done]);
+    /* Backwards, since they may overlap.  In the others stands what the context itself has just stored. */
+    while (n--)
+        if (is_put[n] > 0)
+            peet_rt_copy((void *)(uintptr_t)r->looks[n].address, values[n], r->looks[n].bytes);
 }
 
 unsigned peet__source_repeat(void *self, uint32_t context, unsigned slices, unsigned times)

@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { THREADS = 16, WORDS = 512, KINDS = 14 };
+enum { THREADS = 16, WORDS = 512, KINDS = 15 };
 
 struct node {
     _Atomic(struct node *) next;
@@ -126,7 +126,6 @@ static void follow(unsigned me, int to)
 /** Looks at several words in each round: the first that comes gives the sign, as a pool of idle threads waits. */
 static void meet_and_look_round(int *sense)
 {
-    static atomic_int stop;
     static _Atomic uint64_t queue; /* half of which is looked at, too */
     *sense = !*sense;
     if (atomic_fetch_sub(&barrier_left, 1) == 1) {
@@ -138,7 +137,7 @@ static void meet_and_look_round(int *sense)
     }
     const uint64_t queued = atomic_load(&queue);
     while (atomic_load(&barrier_sense) != *sense) {
-        if (atomic_load(&stop))
+        if (atomic_load(&serving) > atomic_load(&ticket))
             break;
         rest(PAUSE);
         if (*(volatile uint32_t *)&queue != (uint32_t)queued && atomic_load(&queue) != queued &&
@@ -147,6 +146,28 @@ static void meet_and_look_round(int *sense)
         else
             rest(YIELD);
     }
+}
+
+/** Keeps in one place of its stack, in each round, where it is.  Returns: how often it was somewhere else */
+static uint32_t meet_and_know_where(int *sense)
+{
+    volatile int where = 0;
+    uint32_t lost = 0;
+    *sense = !*sense;
+    if (atomic_fetch_sub(&barrier_left, 1) == 1) {
+        atomic_store(&barrier_left, (int)threads);
+        atomic_store(&barrier_sense, *sense);
+        return 0;
+    }
+    while (atomic_load(&barrier_sense) != *sense) {
+        if (atomic_load(&alarms) < 0)
+            break;
+        where = 1;
+        rest(PAUSE);
+        lost += where != 1;
+        where = 2;
+    }
+    return lost;
 }
 
 /** Looks so often at most; the count is in a register, or on the stack. */
@@ -205,6 +226,7 @@ static void *run(void *number)
         case 8: torn += by_sequence(x, me); break;
         case 9: by_ticket(n, x, YIELD); break;
         case 10: work(n, x), meet(&sense, YIELD); break;
+        case 13: work(n, x), torn += meet_and_know_where(&sense); break;
         case 12: work(n, x), meet_and_look_round(&sense); break;
         case 11: look_for_a_while(n, !sense), work(n / 4, x); break;
         default:
