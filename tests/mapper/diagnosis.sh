@@ -189,3 +189,52 @@ for waits in "1 1" "0 1" "1 0" "0 0"; do
         must timeout 100 "$peet" run -q --cores 4 --machine $machine -d out -- ./apart
     done
 done
+
+# Rounds in which something happens that is not in memory: a cancellation is looked for, or a register of the x87 counts. They come to their ends, and are
+# gone as often as they are where an observer sees each of them.
+cat >rounds.c <<'END'
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+static atomic_int stop;
+static volatile double work_done;
+static void *until_cancelled(void *arg)
+{
+    while (!atomic_load(&stop))
+        pthread_testcancel();
+    return arg;
+}
+static void *counts(void *arg)
+{
+    long double n = 0;
+    while (!atomic_load(&stop))
+        n += 1;
+    *(long *)arg = (long)n;
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    long n = 0;
+    pthread_create(&thread, NULL, !strcmp(argv[argc - 1], "counts") ? counts : until_cancelled, &n);
+    for (int i = 0; i < 100000; i++)
+        work_done += i;
+    if (strcmp(argv[argc - 1], "counts"))
+        pthread_cancel(thread);
+    else
+        stop = 1;
+    pthread_join(thread, NULL);
+    printf("%ld\n", n);
+    return 0;
+}
+END
+must "$peetcc" -O2 -pthread rounds.c -o rounds
+for machine in ideal bus; do
+    for how in cancelled counts; do
+        must timeout 100 "$peet" run -q --cores 2 --machine $machine -d out -- ./rounds $how >alone.txt
+        must timeout 100 "$peet" run -q --cores 2 --machine $machine --observe hash -d seen -- ./rounds $how >seen.txt
+        cmp -s alone.txt seen.txt || fail "$machine, $how: $(cat alone.txt), seen round by round $(cat seen.txt)"
+        equal "instructions, $machine, $how" "$(value out/stats.json totals.instructions)" "$(value seen/stats.json totals.instructions)"
+    done
+done
