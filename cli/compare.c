@@ -603,7 +603,6 @@ static long read_feed(void *arg, uint64_t *out, size_t room)
 {
     struct feed *f = arg;
     const size_t n = least(room, f->from->n - f->at);
-
     long got = (long)n;
 
     if (f->from->kept)

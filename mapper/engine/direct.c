@@ -237,7 +237,6 @@ int peet__map_goes_on(struct peet_map *map, struct peet_map_core *core)
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 {
     struct peet_map_context *c = core->context;
-
     int ahead, any;
 
     if (map->roi.hidden || map->chooser)

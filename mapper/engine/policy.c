@@ -135,7 +135,7 @@ static void wake_for(struct peet_map *map, const struct peet_map_context *c, uin
 
 void peet__map_arrivals(struct peet_map *map)
 {
-    peet__spin_cut_all(map); /* they may have to make room, or hear of a signal */
+    peet__spin_cut_all(map); /* they may have to make room */
     while (peet__map_next_arrival(map) <= map->now) {
         struct peet_map_arrival one;
 

@@ -211,9 +211,9 @@ int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
 
     if (!err && live.remap && peet_remap_error(live.remap))
         err = peet_error_set(error, PEET_EINVALID, "%s", peet_remap_error(live.remap));
-    if (!err && live.config && live.config->roi_only && !peet_map_regions(map))
-        return 0; /* the machine has seen nothing that it could have asked for; the host says so */
-    if (!err && live.config && live.config->perfect.n && !peet_map_asked_data(map))
+    /* Without a region it has seen nothing that it could have asked for, and the host says so. */
+    if (!err && live.config && live.config->perfect.n && !peet_map_asked_data(map) &&
+        !(live.config->roi_only && !peet_map_regions(map)))
         err = peet_host_data_refuse_perfect(live.config, error);
     return err;
 }

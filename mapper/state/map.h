@@ -67,9 +67,8 @@ struct peet_map_spin {
     uint32_t yielding;                    /* which of them are yields, a bit each */
     uint64_t rounds[PEET_REPEATS_SLICES]; /* `round` after each of them */
     uint32_t length, yields;              /* accesses and yields of the last round; which of them are yields */
-    uint32_t
-        given;     /* ATOMIC and YIELD events up to the one that comes, for rounds that the program does not go; or 0 */
-    uint8_t timed; /* the last round took time */
+    uint32_t given;  /* events up to the one that comes, of rounds that the program does not go; 0: it goes them */
+    uint8_t timed;   /* the last round took time */
     uint8_t changes; /* rounds like the last one are not given */
     uint8_t watched, dirty, stationary;
 };

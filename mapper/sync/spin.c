@@ -19,8 +19,8 @@
  * context that looks in vain: the source gives words for many, up to the next round with which something happens here
  * (mapper.h, repeat()).  The context runs ahead in them like any other.  All is as if it had gone them:
  *
- *   4. What it looks at can change only when the program runs somewhere; and signals, and contexts that have no processor,
- *      come by arrivals.  Before each of these the context goes back to that moment, and what has not begun is cut.
+ *   4. What it looks at can change only when the program runs somewhere, and so a signal comes; contexts that have no
+ *      processor come by arrivals.  Then the context goes back to that moment, and what has not begun is cut.
  *   5. Its counts go on by the events that have not come when the next one does.  Rounds without them take the same time,
  *      since times are whole cycles.
  */
@@ -276,7 +276,8 @@ void peet__spin_taken(struct peet_map *map, struct peet_map_context *c)
     map->ngiven--;
 }
 
-void peet__spin_cut(struct peet_map *map, struct peet_map_context *c, uint64_t until)
+/** Rounds that begin at @until or later are taken back, and come to nothing. */
+static void cut(struct peet_map *map, struct peet_map_context *c, uint64_t until)
 {
     struct peet_map_core *core;
 
@@ -294,14 +295,14 @@ void peet__spin_cut_all(struct peet_map *map)
 {
     for (unsigned hw = 0; map->ngiven && hw < map->ncores; hw++)
         if (map->cores[hw].context)
-            peet__spin_cut(map, map->cores[hw].context, map->now);
+            cut(map, map->cores[hw].context, map->now);
 }
 
 void peet_map_looks_again(struct peet_map *map, uint32_t source)
 {
     struct peet_map_context *c = map->contexts[source];
 
-    peet__spin_cut(map, c, map->acting + (c->last_hw < map->current));
+    cut(map, c, map->acting + (c->last_hw < map->current));
 }
 
 /** Nothing that this context does by itself will change anything, and nobody else wakes it. */

@@ -331,9 +331,7 @@ int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *
 void peet__spin_gives(struct peet_map *map, struct peet_map_core *core);
 /** Such rounds, if there were some, are over: an event of the context's has come.  They count as if it had gone them. */
 void peet__spin_taken(struct peet_map *map, struct peet_map_context *c);
-/** Rounds that begin at @until or later are taken back, and come to nothing. */
-void peet__spin_cut(struct peet_map *map, struct peet_map_context *c, uint64_t until);
-/** The same for all contexts, from the present time on. */
+/** Such rounds of all contexts that begin at the present time or later are taken back, and come to nothing. */
 void peet__spin_cut_all(struct peet_map *map);
 /** A request with which a context may spin: should it make room for others?  If so, it does.  Returns: 1 it did */
 int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsigned least_polls);

@@ -207,10 +207,8 @@ void peet__interrupt(struct peet_map *map, struct peet_map_core *core, struct pe
     peet__sync_answer(map, c, (uint64_t)waiting);
     if (waiting)
         peet__sync_give_up(map, target, core->clock, EINTR);
-    else if (target) {
-        peet__spin_cut(map, target, core->clock);
+    else if (target)
         target->interrupted = 1; /* it may have asked already, and is still to come to it */
-    }
 }
 
 void peet__interrupt_late(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)

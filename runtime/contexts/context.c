@@ -255,8 +255,8 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         peet__foreign_world = 1;
     if (__builtin_expect(rt->sample_due, 0))
         peet__sample_arm();
-    if (__builtin_expect(peet_ctx_is_called(ctx) && !rt->signals_held,
-            0)) { /* came while the host ran, or wait still */
+    /* They came while the host ran, or wait still. */
+    if (__builtin_expect(peet_ctx_is_called(ctx) && !rt->signals_held, 0)) {
         rt->signals = 1;
         peet__ctl->limit = NULL;
     }
