@@ -67,13 +67,15 @@ static inline void count_block(struct peet_map *map, struct peet_map_core *core,
 
 static inline void show_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
+    const uint64_t from = peet__map_tells(&map->cores[hw], now);
+
     for (unsigned i = 0; i < map->nshown; i++) {
         struct peet_map_module *m = map->block_observers[i];
-        const uint64_t begin = peet__map_begin(m, hw, now);
+        const uint64_t begin = m->follower ? peet__map_begin(m, hw, from) : now;
         peet__map_done(m, hw, begin, m->module->block(m->self, hw, event, begin), "block");
     }
     if (map->nshown != map->nblock_observers)
-        peet__map_queue_blocks(map, hw, event, 1, now, 0);
+        peet__map_queue_blocks(map, hw, event, 1, from, 0);
 }
 
 void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
@@ -153,7 +155,7 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
     struct peet_map_context *c = core->context;
     struct peet_block_event *stop = c->batch_loop > at ? c->batch_loop : at;
     size_t done = 0, all;
-    uint64_t cost;
+    uint64_t cost, from;
 
     if (at->context != c->number)
         for (struct peet_block_event *e = at; e != end; e++)
@@ -167,15 +169,16 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
             (size_t)(stop - at));
         done = (size_t)(stop - at);
     }
+    from = peet__map_tells(core, core->clock);
     for (unsigned i = 0; i < map->nshown; i++) {
         struct peet_map_module *m = map->block_observers[i];
-        const uint64_t begin = peet__map_begin(m, hw, core->clock);
+        const uint64_t begin = m->follower ? peet__map_begin(m, hw, from) : core->clock;
         all = done;
         peet__map_done(m, hw, begin, m->module->blocks(m->self, hw, at, done, begin, UINT64_MAX, &all), "blocks");
         peet__map_took(m, all, done, "blocks", "blocks");
     }
     if (map->nshown != map->nblock_observers)
-        peet__map_queue_blocks(map, hw, at, done, core->clock, 1);
+        peet__map_queue_blocks(map, hw, at, done, from, 1);
     peet__map_charge(map, core, cost, "blocks");
     return at + done;
 }

@@ -34,7 +34,7 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
     const struct peet_module *machine = map->machine->module;
     const struct peet_block *block = event->block;
     struct peet_block_event taken = *event;
-    uint64_t turns = event->turns, all;
+    uint64_t turns = event->turns, all, from;
     const uint64_t before = core->clock, stalled = core->stalled;
     uint64_t cost = map->roi.hidden ? skip(block, core->clock, limit, &turns)
                                     : machine->loop(map->machine->self, hw, event, core->clock, limit, &turns);
@@ -45,15 +45,16 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
         turns = event->turns;
     }
     taken.turns = turns;
+    from = peet__map_tells(core, core->clock);
     for (unsigned i = 0; i < map->nshown; i++) {
         struct peet_map_module *m = map->block_observers[i];
-        const uint64_t begin = peet__map_begin(m, hw, core->clock);
+        const uint64_t begin = m->follower ? peet__map_begin(m, hw, from) : core->clock;
         all = turns;
         peet__map_done(m, hw, begin, m->module->loop(m->self, hw, &taken, begin, UINT64_MAX, &all), "loop");
         peet__map_took(m, all, turns, "loop", "turns");
     }
     if (map->nshown != map->nblock_observers)
-        peet__map_queue_loop(map, hw, &taken, core->clock);
+        peet__map_queue_loop(map, hw, &taken, from);
     peet__map_count_block(map, core, block, turns);
     peet__map_charge(map, core, cost, "loop");
     if (__builtin_expect(map->supposed != NULL, 0))

@@ -150,6 +150,7 @@ void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_conte
     core->ran = 1;
     core->kept = 0;
     core->last_number = c->number;
+    core->told = 0;
     core->context = c;
     core->settled = core->instructions;
     core->dispatched = core->clock;
@@ -345,6 +346,8 @@ void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *
     cost += peet__sync_cost(map, core, &one);
     peet__map_observe_abstract(map, hw, &one);
     peet__map_charge(map, core, cost, "abstract");
+    /* Who allocates does not wait, and that it does comes only if somebody asks. */
+    core->told &= one.type == PEET_ABSTRACT_ALLOC || one.type == PEET_ABSTRACT_FREE;
     peet__map_take_effect(map, core, &one, now);
 }
 
@@ -396,6 +399,7 @@ static void act(struct peet_map *map, unsigned hw)
             continue;
         }
         if (kind == PEET_MAP_AGAIN) {
+            core->told = 0;
             budget--;
             if (!core->context)
                 break;

@@ -21,7 +21,7 @@ enum form { ONE_BLOCK, BLOCKS, LOOP, DEFINE, FINISH, STATS };
 struct message {
     uint32_t form, hw;   /* enum form */
     uint32_t n, context; /* blocks; DEFINE: words, and id */
-    uint64_t now;        /* the leader's clock */
+    uint64_t now;        /* the leader's clock, or 0: peet__map_tells() */
 };
 enum { MESSAGE_WORDS = sizeof(struct message) / sizeof(uint64_t) };
 

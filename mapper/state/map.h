@@ -178,6 +178,7 @@ struct peet_map_core {
     uint8_t ahead;        /* it may have executed blocks that begin after the present moment: ahead.c can undo them */
     uint8_t waits;        /* its run has come to what is not due yet, and which is next */
     uint8_t declined;     /* the machine takes no blocks of its now */
+    uint8_t told; /* followers have been given a block since its latest abstract event, or since its context came */
     /* Its run, while it waits and the machine has not been told that it is over (engine/direct.c); NULL: none.  And the
      * clock when it began, later by as much as others have made it wait meanwhile. */
     struct peet_direct_run *open;
@@ -207,12 +208,23 @@ struct peet_map_module {
     uint8_t finished;
 };
 
-/** What a follower is given at the machine's time @now begins when it has done what it was given before. */
-static inline uint64_t peet__map_begin(struct peet_map_module *m, unsigned hw, uint64_t now)
+/** What a follower is given begins when it has done what it was given before, not before the time @from. */
+static inline uint64_t peet__map_begin(struct peet_map_module *m, unsigned hw, uint64_t from)
 {
-    if (m->follower && m->clocks[hw] < now)
-        m->clocks[hw] = now;
-    return m->follower ? m->clocks[hw] : now;
+    if (m->clocks[hw] < from)
+        m->clocks[hw] = from;
+    return m->clocks[hw];
+}
+
+/** What the machine does at @now is told to followers.  Their clocks catch up with its own after abstract events, and when a
+ * context comes, for it may have waited.  Between these they go on by themselves, however many blocks are told at once.
+ * Returns: for peet__map_begin() */
+static inline uint64_t peet__map_tells(struct peet_map_core *core, uint64_t now)
+{
+    const uint64_t from = core->told ? 0 : now;
+
+    core->told = 1;
+    return from;
 }
 
 /** How often a block was executed. */

@@ -43,6 +43,20 @@ for name in barnes ocean sharing tasks cg; do
     done
 done
 
+# Who else looks on changes nothing for them, though blocks may come one at a time or several then, and allocations as events.
+must "$peetcc" -O2 -pthread -o threads "$PEET_SOURCE/tests/direct/threads.c"
+for machine in bus numa; do
+    for observer in counts hash dtrack; do
+        must "$peet" run -q --cores 3 --machine $machine --follow bus,line=128 --follow numa,line=32 --observe $observer -d with-$observer -- ./threads 2 6 40
+        for which in bus numa; do
+            [ $which = $machine ] && n=2 || n=1
+            module with-$observer/stats.json $which $n >$which-$observer.json
+            [ "$(wc -l <$which-$observer.json)" -gt 20 ] || fail "no results of the follower $which"
+            same $which-counts.json $which-$observer.json "follower $which of $machine, with $observer"
+        done
+    done
+done
+
 # The configuration that a run leaves makes the same run again.
 must "$peet" run -q --cores 2 --machine bus --follow bus,cache=1KiB --follow bus,cache=8KiB -d first -- ./ocean 2 16 5 >out.first
 must "$peet" run -q --config first/config.cfg -d second >out.second
