@@ -317,6 +317,7 @@ void peet__world_settle_canary(void);
 /* ------------------------------------------------------------------------------------- signals.c */
 
 void peet__signals_begin(void); /* under simulation only */
+void peet__loader_begin(void);  /* under simulation only */
 /** At a safe point of the running context, if rt.signals says so. */
 void peet__signals_deliver(void);
 /** Back to what plain programs have: a forked child. */

@@ -45,6 +45,11 @@
 #define PEET__BRK_BASE 0x2f0000000000ul
 #define PEET__BRK_END 0x2f8000000000ul
 
+/* Libraries that are loaded while the program runs: its own, then those of each room of peet_rt_room(). */
+#define PEET__LIBRARIES_BASE 0x220000000000ul
+#define PEET__LIBRARIES_BYTES (4096 * PEET__GIB)
+#define PEET__LIBRARIES_APART (PEET__GIB / 4)
+
 /* What libraries map by themselves, as the C library does with the files of a locale. */
 #define PEET__FOREIGN_MAPS_BASE 0x2f8000000000ul
 #define PEET__FOREIGN_MAPS_END 0x300000000000ul

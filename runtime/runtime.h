@@ -64,9 +64,9 @@ uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute);
  * Returns: 0 or a peet_err
  */
 int peet_rt_thread_new(uint64_t stack_address, uint64_t stack_bytes, uint64_t guard_bytes, uint64_t *out_tp);
-/** peet_rt_room() - a library is about to be loaded that shall lie where the program's libraries do: libgcc, or the copy of
- * the C library */
-enum peet_rt_room { PEET_RT_ROOM_UNWINDER, PEET_RT_ROOM_ALLOCATOR };
+/** peet_rt_room() - libraries that are loaded from now on are: what the program loads, and the host; libgcc for threads that end; the
+ * copy of the C library from which the program allocates.  Each lies in a room of its own. */
+enum peet_rt_room { PEET_RT_ROOM_PROGRAM, PEET_RT_ROOM_UNWINDER, PEET_RT_ROOM_ALLOCATOR, PEET_RT_ROOMS };
 void peet_rt_room(enum peet_rt_room which);
 /** peet_rt_thread_free() - nobody will name this thread again: all of it goes as soon as it is over.  Until then its
  *  thread-local storage stays readable, and no other thread gets its thread pointer. */

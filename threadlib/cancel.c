@@ -39,6 +39,7 @@ static void find_unwinder(void)
         return;
     peet_rt_room(PEET_RT_ROOM_UNWINDER);
     library = dlopen("libgcc_s.so.1", RTLD_NOW);
+    peet_rt_room(PEET_RT_ROOM_PROGRAM);
     if (library) {
         forced_unwind = (forced_unwind_fn *)dlsym(library, "_Unwind_ForcedUnwind");
         get_cfa = (get_cfa_fn *)dlsym(library, "_Unwind_GetCFA");

@@ -171,6 +171,7 @@ PUBLIC int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base,
     const struct peet__allocator *a = &peet__allocator;
     peet_rt_room(PEET_RT_ROOM_ALLOCATOR);
     void *handle = first ? dlmopen(LM_ID_NEWLM, first->l_name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    peet_rt_room(PEET_RT_ROOM_PROGRAM);
     int err = handle && dlinfo(handle, RTLD_DI_LINKMAP, &copy.map) == 0 ? 0 : PEET_EUNSUPPORTED;
     if (!err)
         err = find_functions(handle);

@@ -143,47 +143,6 @@ static peet_host_main_fn *load_host(void)
     return host_main;
 }
 
-/* Where libraries go that are loaded for the program later: the unwinder that threads of C programs end with, and the copy of
- * the C library that it allocates from.  Next to the program's libraries, wherever the host has mapped its own.  The kernel
- * takes the highest place that is free; what is larger than a piece it may put where huge pages begin. */
-enum { PIECE_BYTES = (2 << 20) - (64 << 10), TRIES = 8 };
-static struct {
-    const unsigned pieces;
-    long at; /* 0: none */
-} rooms[] = {[PEET_RT_ROOM_UNWINDER] = {1, 0}, [PEET_RT_ROOM_ALLOCATOR] = {2, 0}};
-
-/* What does not lie below the piece before has filled a gap. */
-static long keep_room(unsigned pieces)
-{
-    long before = 0;
-    for (unsigned k = 0, n = 0; k < TRIES; k++) {
-        const long at =
-            peet__raw_syscall(SYS_mmap, 0, PIECE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (at <= 0)
-            return 0;
-        n = at == before - PIECE_BYTES ? n + 1 : 1;
-        before = at;
-        if (n == pieces)
-            return at;
-    }
-    return 0;
-}
-
-static void keep_rooms(void)
-{
-    if (peet_domains_compiled()) /* libraries are regions of views then */
-        return;
-    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++)
-        rooms[k].at = keep_room(rooms[k].pieces);
-}
-
-PUBLIC void peet_rt_room(enum peet_rt_room which)
-{
-    if (rooms[which].at)
-        peet__raw_syscall(SYS_munmap, rooms[which].at, (long)rooms[which].pieces * PIECE_BYTES, 0, 0, 0, 0);
-    rooms[which].at = 0;
-}
-
 /* Where libc believes the main thread's stack to end: what pthread_getattr_np() goes by.  The dynamic linker
  * has write-protected it. */
 static void set_stack_end(void *end)
@@ -276,7 +235,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     ctx->held = 1;
     peet__ctx_prepare(ctx, run_subject, 0, 0);
     rt->current = ctx;
-    keep_rooms();
+    peet__loader_begin();
     peet__signals_begin();
 
     finish(load_host()(&rt->hooks));

@@ -124,4 +124,47 @@ for foreign in record ranges off; do
         { cat said; fail "--foreign=$foreign: code on the stack: status $?"; }
     [ "$(cat got)" = "3 7" ] || fail "--foreign=$foreign: code on the stack said $(cat got)"
 done
+
+# Libraries that a program opens lie where they lie with any machine and whoever looks on; one that comes again lies where it lay.
+cat >places.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+static long place(const char *path, void **out)
+{
+    struct link_map *map = NULL;
+    if ((*out = dlopen(path, RTLD_NOW)))
+        dlinfo(*out, RTLD_DI_LINKMAP, &map);
+    return map ? (long)map->l_addr : 0;
+}
+static void *ends(void *arg) { pthread_exit(arg); } /* which loads the unwinder */
+int main(int argc, char **argv)
+{
+    void *first, *other;
+    pthread_t thread;
+    const long at = place(argv[1], &first), beside = place(argv[2], &other);
+    if (argc > 3) {
+        pthread_create(&thread, NULL, ends, NULL);
+        pthread_join(thread, NULL);
+    }
+    dlclose(first);
+    printf("%lx %lx %d\n", at, beside, place(argv[1], &first) == at && at && beside && at != beside);
+    return 0;
+}
+C
+"$PEET_PLAIN_CC" -w -O2 -fPIC -shared -o libplaces.so -xc - <<<'int one(void) { return 1; }' || fail "the library"
+"$PEETCC" -O2 -fPIC -shared -o librecorded.so -xc - <<<'int two(void) { return 2; }' || fail "the recorded library"
+"$PEETCC" -O2 -pthread -o places places.c -ldl || fail "peetcc refused it"
+for more in "" thread; do
+    rm -f places.first
+    for options in "--machine ideal" "--machine bus --observe hash" "--machine numa --observe dtrack --observe counts --foreign=ranges" "--machine x86 --foreign=off"; do
+        # shellcheck disable=SC2086
+        timeout 60 "$PEET" run -q --cores 2 $options -d places.out -- ./places ./libplaces.so ./librecorded.so $more >got || fail "places: status $?"
+        [ -f places.first ] || cp got places.first
+        grep -q ' 1$' got || fail "$options: a library moved, or did not come: $(cat got)"
+        cmp -s got places.first || fail "$options: libraries lie at $(cat got), not at $(cat places.first)"
+    done
+done
 exit 0

@@ -188,10 +188,25 @@ peet__stub_none:
         STUB    peet__stub_dispatch, peet__foreign_dispatch, 0
         STUB    peet__stub_cpuid, peet__foreign_cpuid, 0
         STUB    peet__stub_maps, peet__foreign_maps, 0
+        STUB    peet__stub_loader, peet__hook_loader, 0
         STUB    peet__stub_turn, peet__hook_turn, 1
         STUB    peet__stub_clock, peet__hook_clock, 1
         STUB    peet__stub_mark, peet__hook_mark, 1
         STUB    peet__stub_outside, peet__hook_outside, 1
         STUB    peet__stub_return, peet__hook_return, 1
+
+/* The dynamic linker's call of mmap() comes here (loader.c). */
+        .globl  peet__loader_mmap
+        .hidden peet__loader_mmap
+        .type   peet__loader_mmap, @function
+        .p2align 4
+peet__loader_mmap:
+        leaq    -128(%rsp), %rsp
+        call    peet__stub_loader
+        leaq    128(%rsp), %rsp
+        movl    $9, %eax
+        syscall
+        jmp     *peet__loader_back(%rip)
+        .size   peet__loader_mmap, . - peet__loader_mmap
 
         .section .note.GNU-stack, "", @progbits
