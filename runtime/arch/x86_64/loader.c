@@ -12,7 +12,6 @@
  */
 #include "internal.h"
 #include "frame.h"
-#include "views/domain.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -95,8 +94,7 @@ void peet__loader_begin(void)
     const int64_t away = call ? (int64_t)((uint64_t)peet__loader_mmap - (uint64_t)(call + 5)) : 0;
     const int32_t distance = (int32_t)away;
     const uint64_t lo = (uint64_t)call & ~(PEET__PAGE - 1), hi = (uint64_t)(call + sizeof jump);
-    if (!call || away != distance || peet_domains_compiled() || /* libraries are regions of views then */
-        mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    if (!call || away != distance || mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         return;
     memcpy(jump + 1, &distance, sizeof distance);
     peet__loader_back = (uint64_t)(call + sizeof jump);
