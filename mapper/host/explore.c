@@ -34,7 +34,7 @@
 
 #define MISFIT "--replay-token: its choices do not fit this run: the program depends on something outside"
 
-enum { LOOK_MS = 200 };
+enum { LOOK_MS = 200, FRAMES_BYTES = 1 << 18 };
 
 /** What an execution leaves, in memory that both processes see. */
 struct ending {
@@ -42,6 +42,12 @@ struct ending {
     int deadlock;
     uint32_t gaps; /* enum peet_explore_gap */
     char unseen[PEET_UNSEEN_NAME_BYTES];
+};
+
+/** What all executions know: to read debug information for a backtrace can take longer than all the rest of one. */
+struct known {
+    struct ending ending;
+    _Alignas(8) char frames[FRAMES_BYTES];
 };
 
 static struct {
@@ -472,14 +478,17 @@ json_t *peet_host_explore_crashed(int signal)
  */
 static int prepare(struct peet_error *error)
 {
-    here.ending = mmap(NULL, sizeof *here.ending, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct known *known = mmap(NULL, sizeof *known, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    here.ending = known == MAP_FAILED ? NULL : &known->ending;
     here.output = memfd_create("peet-output", MFD_CLOEXEC);
     here.report = memfd_create("peet-report", MFD_CLOEXEC);
     here.reported = fcntl(here.report_fd, F_DUPFD_CLOEXEC, 3);
-    if (here.ending == MAP_FAILED || here.output < 0 || here.report < 0 || here.reported < 0 ||
+    if (!here.ending || here.output < 0 || here.report < 0 || here.reported < 0 ||
         dup2(here.output, STDOUT_FILENO) < 0 || dup2(here.report, here.report_fd) < 0)
         return peet_error_set(error, PEET_EIO, "--explore: cannot make the files for outcomes: %s", strerror(errno));
     peet_token_mark(here.config, here.mark);
+    peet_host_share_frames(known->frames, sizeof known->frames);
     here.exploring = 1;
     return 0;
 }

@@ -256,12 +256,93 @@ int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name
 
 /* ------------------------------------------------------------------------------------------ frames */
 
+enum { SHARED_FRAMES = 24 };
+
+/** Frames that were found, in memory that processes share; its strings and the next one stand behind it. */
+struct shared {
+    size_t next; /* where the next one begins; 0: this is the end, and not one itself */
+    uint64_t pc; /* in the file */
+    const char *path;
+    unsigned n;
+    struct peet_frame frames[];
+};
+
+static char *shared;
+static size_t shared_bytes;
+
+void peet_host_share_frames(void *memory, size_t bytes)
+{
+    shared = memory;
+    shared_bytes = bytes;
+}
+
+/** The frames of an address that were found before.  Returns: them, or where they would stand */
+static struct shared *look_up(const char *path, uint64_t pc)
+{
+    struct shared *s = (void *)shared;
+
+    while (s->next && (s->pc != pc || strcmp(s->path, path) != 0))
+        s = (void *)(shared + s->next);
+    return s;
+}
+
+static const char *put(char **inout_at, const char *text)
+{
+    char *const at = *inout_at;
+    const size_t bytes = strlen(text) + 1;
+
+    memcpy(at, text, bytes);
+    *inout_at = at + bytes;
+    return at;
+}
+
+static void share(struct shared *s, const char *path, uint64_t pc, const struct peet_frame *frames, size_t n)
+{
+    size_t bytes = sizeof *s + n * sizeof *frames + strlen(path) + 1;
+    char *at = (char *)(s->frames + n);
+
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(frames[i].function) + strlen(frames[i].file) + 2;
+    bytes = (bytes + 7) & ~(size_t)7;
+    if ((size_t)((char *)s - shared) + bytes + sizeof *s > shared_bytes)
+        return;
+    s->pc = pc;
+    s->n = (unsigned)n;
+    s->path = put(&at, path);
+    for (size_t i = 0; i < n; i++)
+        s->frames[i] = (struct peet_frame){put(&at, frames[i].function), put(&at, frames[i].file), frames[i].line};
+    s->next = (size_t)((char *)s - shared) + bytes; /* last: a process that is killed leaves no half of one */
+}
+
+static size_t read_frames(const char *path, uint64_t pc, struct peet_frame *out, size_t room)
+{
+    struct peet_debuginfo *info = info_of(path);
+
+    return info ? peet_debuginfo_frames(info, pc, out, room) : 0;
+}
+
 size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room)
 {
     struct object o = {.address = pc, .first = 1};
-    struct peet_debuginfo *info;
+    struct peet_frame found[SHARED_FRAMES];
+    struct shared *s;
+    size_t n;
 
     dl_iterate_phdr(visit, &o);
-    info = o.found && o.path[0] ? info_of(o.path) : NULL;
-    return info ? peet_debuginfo_frames(info, pc - o.bias, out, room) : 0;
+    if (!o.found || !o.path[0])
+        return 0;
+    pc -= o.bias;
+    if (!shared || room > SHARED_FRAMES)
+        return read_frames(o.path, pc, out, room);
+    s = look_up(o.path, pc);
+    if (s->next) {
+        n = s->n < room ? s->n : room;
+        memcpy(out, s->frames, n * sizeof *out);
+        return n;
+    }
+    n = read_frames(o.path, pc, found, SHARED_FRAMES);
+    share(s, o.path, pc, found, n);
+    n = n < room ? n : room;
+    memcpy(out, found, n * sizeof *out);
+    return n;
 }

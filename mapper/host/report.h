@@ -42,6 +42,11 @@ int peet_host_return(uint64_t *inout_pc, uint64_t *inout_sp);
 
 /** peet_host_frames() - peet_debuginfo_frames() of an address of code in this process; what is returned lives on */
 size_t peet_host_frames(uint64_t pc, struct peet_frame *out, size_t room);
+/**
+ * peet_host_share_frames() - what peet_host_frames() finds from now on is kept in this memory, and looked for there first
+ * @memory: zero, and shared by the processes that are forked from this one, of which one at a time may look
+ */
+void peet_host_share_frames(void *memory, size_t bytes);
 
 /** What the subject calls an address of its data: "table+8".  Returns: 1, or 0 if it has no name */
 int peet_host_name_of(uint64_t address, char *out_name, size_t bytes);

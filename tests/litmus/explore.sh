@@ -73,6 +73,40 @@ run 4 --cores 2 --until failure -- ./abort 1
 equal "until failure" "$(value complete) $(gaps)" "false stopped "
 token=$(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' out/stats.json | tail -1)
 
+# executions that fail in the same places: each report has names and lines, though they were read for the first one
+cat >each.c <<'END'
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+static atomic_int x;
+static inline __attribute__((always_inline)) void give_up(int i)
+{
+    printf("%d", i), fflush(stdout);
+    abort();
+}
+static void *thread(void *number)
+{
+    x = (int)(long)number;
+    return NULL;
+}
+int main(void)
+{
+    pthread_t t[3];
+    for (long i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, thread, (void *)i);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    give_up(x);
+}
+END
+must "$peetcc" -O1 -g -pthread -fpeet-granularity=ref -o each each.c 2>build.txt
+run 4 --cores 4 -- ./each
+equal "outcomes" "$(value outcomes)" 3
+for frame in "in give_up (each.c:9), inlined" "in main (each.c:23)"; do
+    equal "reports with '$frame'" "$(grep -c -F "$frame" table.txt)" 3
+done
+
 # a token belongs to a program, its arguments, a number of processors, a model
 status=0
 ("$peet" run -q -d again --cores 2 --replay-token "$token" -- ./abort 1) >again.txt 2>&1 || status=$?
