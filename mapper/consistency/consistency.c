@@ -639,6 +639,23 @@ int peet__consistency_outside(const struct peet_abstract_event *event)
     return event->type == PEET_ABSTRACT_CLOCK && event->nargs > 1;
 }
 
+/**
+ * OpenMP's runtime, whose own references are not seen, takes a turn for a datum before it looks at it and changes it;
+ * and it looks again when a sleep on a semaphore is over.
+ */
+static void touch_ordered(struct peet_map *map, struct peet_map_context *context,
+    const struct peet_abstract_event *event)
+{
+    if (event->type == PEET_ABSTRACT_ATOMIC && event->nargs && map->ops->block_of_turn &&
+        !map->ops->block_of_turn(map->source, event->args[0]))
+        context->ordered = event->args[0];
+    else if (event->type != PEET_ABSTRACT_SEM_WAIT &&
+        (event->type != PEET_ABSTRACT_SYNC_GRANT || context->request.type != PEET_ABSTRACT_SEM_WAIT))
+        return;
+    if (context->ordered)
+        touch(map->consistency, context->ordered, 1, PEET_VIEW_ALL, 1);
+}
+
 /** What an abstract event shares with others, for the footprint. */
 static void touch_event(struct peet_map *map, const struct peet_map_core *core, const struct peet_abstract_event *event)
 {
@@ -646,6 +663,7 @@ static void touch_event(struct peet_map *map, const struct peet_map_core *core, 
 
     if (!c->footprint)
         return;
+    touch_ordered(map, core->context, event);
     /* who joins a thread that is over comes after its end; who joins it before waits, and it makes no difference */
     if (event->type == PEET_ABSTRACT_CONTEXT_EXIT && core->context->thread)
         peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + core->context->thread->number, 1, PEET_VIEW_ALL,

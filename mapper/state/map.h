@@ -109,6 +109,7 @@ struct peet_map_context {
     uint64_t asked_cycles;
     uint64_t looked;         /* the time at which it polled last, and how often then (looks) */
     uint64_t private_stores; /* exploring: to thread-local variables */
+    uint64_t ordered;        /* exploring: the datum of OpenMP's runtime that it took a turn for last, or 0 */
     uint64_t range[4];       /* PEET_STEP_PIECES: operation destination source bytes of the rest */
     uint64_t relocks;        /* how often it had locked the mutex that its condition wait has given up */
     uint64_t ran_cycles;     /* on hardware contexts, until it left the last one */

@@ -204,6 +204,46 @@ run 0 --cores 3 --explore-limit 1 -- ./many 2 9000
 grep -q choices < <(gaps) || fail "nothing is said of too many choices: $(gaps)"
 grep -q 16384 table.txt || fail "the limit is not named"
 
+# OpenMP's runtime decides who makes a single region and who takes a task, and nobody sees what it references
+cat >single.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+static int x, y;
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp single nowait
+        x = omp_get_thread_num();
+#pragma omp single
+        y = omp_get_thread_num();
+    }
+    printf("%d%d\n", x, y);
+}
+END
+cat >task.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+static int x;
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    {
+#pragma omp task
+        x = omp_get_thread_num();
+    }
+    printf("%d\n", x);
+}
+END
+for name in single task; do
+    must "$peetcc" -O1 -fopenmp -fpeet-granularity=ref -o "$name" "$name.c" 2>build.txt
+done
+run 0 --cores 2 -- ./single
+is true "" "00;01;10;11;"
+run 0 --cores 2 -- ./task
+is true "" "0;1;"
+
 # a signal from outside ends the search with what it has
 build LONG long -fpeet-granularity=ref
 for signals in "INT TERM" "TERM"; do

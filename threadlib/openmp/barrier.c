@@ -56,7 +56,7 @@ int peet__omp_barrier(struct omp_thread *thread, int flags)
             forget_work(team, flags);
         return 0;
     }
-    peet__omp_order(&team->arrived, ++team->changes);
+    peet__omp_order(&team->queued, ++team->changes);
     if (cancellable && team->cancelled == OMP_CANCEL_PARALLEL)
         return 1;
     uint64_t generation = team->generation;
@@ -95,7 +95,7 @@ ENTRY(int32_t, __kmpc_cancel, (struct omp_place * place, int32_t gtid, int32_t w
     struct omp_team *team = thread->member->team;
     if (!peet__omp_env.cancellation)
         return 0;
-    peet__omp_order(&team->cancelled, ++team->changes);
+    peet__omp_order(&team->queued, ++team->changes);
     if (what == OMP_CANCEL_TASKGROUP) {
         if (!thread->task->group)
             return 0;
@@ -120,10 +120,10 @@ ENTRY(int32_t, __kmpc_cancellationpoint, (struct omp_place * place, int32_t gtid
     if (!peet__omp_env.cancellation)
         return 0;
     if (what == OMP_CANCEL_TASKGROUP) {
-        peet__omp_order(&team->cancelled, team->changes);
+        peet__omp_order(&team->queued, team->changes);
         return thread->task->group && thread->task->group->cancelled;
     }
-    peet__omp_order(&team->cancelled, team->changes);
+    peet__omp_order(&team->queued, team->changes);
     return team->cancelled == what;
 }
 

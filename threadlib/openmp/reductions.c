@@ -144,7 +144,7 @@ void peet__omp_group_end(struct omp_thread *thread)
     struct omp_team *team = thread->member->team;
     struct omp_reductions *all = group->reductions;
     if (group->had_tasks || all) {
-        peet__omp_order(&group->tasks, team->changes);
+        peet__omp_order(&team->queued, team->changes);
         peet__omp_task_wait(thread, &group->tasks, &group->waiter);
     }
     task->group = group->outer;

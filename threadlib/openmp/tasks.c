@@ -460,7 +460,7 @@ ENTRY(int32_t, __kmpc_omp_taskwait, (PLACE))
     struct omp_task *task = thread->task;
     if (!task->had_children)
         return 0;
-    peet__omp_order(&task->children, task->team->changes);
+    peet__omp_order(&task->team->queued, task->team->changes);
     if (task->number)
         note(PEET_TASK_SUSPEND, task);
     peet__omp_task_wait(thread, &task->children, &task->waiter);
