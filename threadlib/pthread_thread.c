@@ -596,6 +596,8 @@ PUBLIC int pthread_detach(pthread_t thread)
 PUBLIC void pthread_exit(void *result)
 {
     if (!peet__thread_kept()) {
+        if (PEET__REAL_WATCHED)
+            peet_rt_real_leaves();
         PEET__REAL(pthread_exit)(result);
         __builtin_unreachable();
     }

@@ -47,6 +47,7 @@ struct peet__real {
     uint32_t index, crate_index, thread;
     uint32_t whole;    /* words of the block that are in its slices */
     uint32_t pauses;   /* handlers of signals that run, and the like */
+    int leaves;        /* it ends by pthread_exit() */
     uint64_t *cursor;  /* of the block, while they do */
     uint64_t result;   /* of the last event */
     uint64_t overhead; /* ticks, */
@@ -825,14 +826,21 @@ void peet__real_begin(void)
     shared->first_tick = ticks();
 }
 
+void peet_rt_real_leaves(void)
+{
+    mine.leaves = 1;
+}
+
 void peet__real_program_ends(int status)
 {
     struct peet__real *r = recording();
-    const uint64_t arg = (uint64_t)(int64_t)status;
+    const uint64_t arg = (uint64_t)(int64_t)status, all[] = {PEET_NEVER, PEET_NEVER};
 
     if (!r)
         return;
     dl_iterate_phdr(add_image, r);
+    if (r->leaves) /* what others do comes before, on a machine on which it takes longer, too */
+        peet_rt_real_event(PEET_ABSTRACT_THREAD_JOIN, 2, all);
     peet_rt_real_event(PEET_ABSTRACT_PROGRAM_EXIT, 1, &arg);
     atomic_store(&shared->status, status);
     shared->last_tick = ticks();

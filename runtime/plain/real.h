@@ -58,6 +58,8 @@ PEET__REAL_API void peet_rt_real_lets(unsigned type, unsigned nargs, const uint6
 PEET__REAL_API void peet_rt_real_unlocks(unsigned type, unsigned nargs, const uint64_t *args);
 /** The same without an event of its own: the moment alone has its place in the order. */
 PEET__REAL_API void peet_rt_real_passes(uint64_t object, unsigned type);
+/** The calling thread is about to end by pthread_exit(): if it is main's, the process lives on until all others have ended. */
+PEET__REAL_API void peet_rt_real_leaves(void);
 
 /** A thread is about to be made.  Returns: its number, or UINT32_MAX: it will not be recorded */
 uint32_t peet__real_create(uint64_t fn, uint64_t arg);

@@ -44,6 +44,31 @@ counted ocean 2 64 20
 counted water 3 64 4
 counted mg 2 4 5
 
+# main ends by pthread_exit(), after the thread; on a machine where it is the first it waits for what the thread does
+cat >leaves.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static volatile int x;
+static void *thread(void *arg)
+{
+    for (int i = 0; i < 10000; i++)
+        x++;
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, 0, thread, 0);
+    pthread_detach(t);
+    usleep(200000);
+    pthread_exit(0);
+}
+END
+must "$peetcc" -O1 -pthread -o leaves leaves.c
+must "$peet" record -q -d leaves.real -- ./leaves
+must "$peet" run -q --from leaves.real -m ideal -n 2 -d leaves.replay
+[ "$(value leaves.replay/stats.json totals.writes)" -ge 10000 ] || fail "the replay has cut off a thread that had ended: $(value leaves.replay/stats.json totals.writes) writes"
+
 # What orders threads: the program says in which order a lock was taken, and each replay has that order, on every machine.
 must "$peetcc" -O2 -g -pthread "$here/real.c" -o real
 must "$PEET_PLAIN_CC" -shared -fPIC -O1 -I"$PEET_PREFIX/include" -o events.so "$here/../parallel/events.c"
