@@ -67,7 +67,7 @@ static int recorded_config(struct peet_config *config, const char *from, struct 
     text = json_string_value(json_object_get(description, "config_text"));
     if (!peet_recording_nstreams(recording))
         err = peet_error_set(error, PEET_EFORMAT,
-            "%s: the trace has no contexts: the run ended before the program began", from);
+            "%s: the trace has no contexts: the run ended before anything was kept of it", from);
     else if (!text || !*text)
         err = peet_error_set(error, PEET_EFORMAT, "%s: the trace does not say how it was made", from);
     else

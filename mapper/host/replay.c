@@ -160,7 +160,7 @@ int peet_replay_open(const char *path, const char *output, struct peet_replay **
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err && (!peet_recording_nstreams(r->recording) || !peet_recording_stream(r->recording, 0)))
         err = peet_error_set(error, PEET_EFORMAT,
-            "%s: the trace has no contexts: the run ended before the program began", path);
+            "%s: the trace has no contexts: the run ended before anything was kept of it", path);
     for (uint32_t i = 0; !err && i < peet_recording_nstreams(r->recording); i++)
         r->all_words += peet_recording_words(r->recording, i);
     return err ? err : peet__replay_read_middle(r, error);
