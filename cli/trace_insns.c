@@ -311,6 +311,14 @@ static int convert_stream(struct peet_recording *recording, struct peet_program 
     return finish(writer, err, got, error);
 }
 
+static int is_empty(const struct peet_recording *recording)
+{
+    for (uint32_t s = 0; s < peet_recording_nstreams(recording); s++)
+        if (peet_recording_stream(recording, s))
+            return 0;
+    return 1;
+}
+
 static int convert_recording(const char *from, const char *format, const char *to, struct peet_error *error)
 {
     static const struct {
@@ -329,6 +337,8 @@ static int convert_recording(const char *from, const char *format, const char *t
     if (!err && peet_recording_nstreams(recording) > FILES_MAX)
         err = peet_error_set(error, PEET_ELIMIT, "%s: %u contexts would be as many files; %d are the most", from,
             peet_recording_nstreams(recording), FILES_MAX);
+    if (!err && is_empty(recording))
+        err = peet_error_set(error, PEET_EINVALID, "%s: no context is in it: there is nothing to convert", from);
     if (!err)
         err = peet_cli_trace_program(recording, &program, error);
     /* DynamoRIO's tools want the files in a folder of this name in the one that they are given. */

@@ -137,4 +137,16 @@ for kilobytes in 1000 3000; do
     must "$peet" run -q --from soon -d afterwards
     [ "$(value afterwards/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of the first $kilobytes KB"
 done
+
+# One that ends before its first context has nothing to convert.
+bytes=0
+until [ $bytes -gt 200000 ] || "$peet" trace info empty.peet 2>/dev/null | grep " 0 contexts" >/dev/null; do
+    bytes=$((bytes + 256))
+    head -c $bytes soon/trace.peet >empty.peet
+done
+for format in din drmemtrace; do
+    "$peet" trace convert --to $format empty.peet nothing 2>said && fail "nothing was converted, and nothing said"
+    grep "no context is in it" said >/dev/null || fail "of a trace without contexts: $(cat said)"
+    [ ! -e nothing ] || fail "something was written of a trace without contexts"
+done
 exit 0
