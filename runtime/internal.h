@@ -266,6 +266,7 @@ void peet__go_plain(void);
 int peet__tls_ready(void);
 /** How much of a stack it takes, at most. */
 size_t peet__tls_bytes(void);
+void peet__tls_leave_rseq(void); /* under simulation only */
 /** Fresh thread-local storage at the top of the context's stack; sets fs and stack_top.  Returns 0 or a peet_err. */
 int peet__tls_new(struct peet_ctx *ctx);
 /** What of it does not lie on the stack. */

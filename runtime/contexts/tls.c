@@ -13,12 +13,14 @@
  * the dynamic linker know the owner of their recursive locks: a lock held over an event must not stop the process.
  */
 #include "internal.h"
+#include "arch/x86_64/syscall.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 /* Offsets in the control block that compilers rely on: stack protector, setjmp(). */
 #define TCB_STACK_GUARD 0x28
@@ -121,6 +123,22 @@ int peet__tls_ready(void)
 static struct tail *tail_of(uint64_t fs)
 {
     return (struct tail *)(fs + api.tcb_bytes);
+}
+
+/* The C library has registered it before us, and the kernel would go on writing where the host runs. */
+void peet__tls_leave_rseq(void)
+{
+    enum { UNREGISTER = 1, SIGNATURE = 0x53053053, BYTES = 32 };
+    const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+    const unsigned *bytes = dlsym(RTLD_DEFAULT, "__rseq_size");
+    if (!offset || !bytes || *bytes == 0)
+        return;
+    uint64_t record = peet__rt.thread + (uint64_t)*offset;
+    if (peet__raw_syscall(SYS_rseq, (long)record, BYTES, UNREGISTER, SIGNATURE, 0, 0) != 0 &&
+        peet__raw_syscall(SYS_rseq, (long)record, *bytes, UNREGISTER, SIGNATURE, 0, 0) != 0)
+        return;
+    *(uint32_t *)record = 0;
+    *(int32_t *)(record + RSEQ_PROCESSOR) = RSEQ_NOT_KEPT;
 }
 
 struct peet_ctx *peet__tls_context(uint64_t fs)

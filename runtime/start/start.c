@@ -230,6 +230,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     if (peet__stack_main(&ctx->stack) != 0)
         peet__die(1, "cannot place the main stack at 0x%lx: %s", PEET__MAIN_STACK_TOP, strerror(errno));
     raise_stack_limit(ctx->stack.hi - ctx->stack.lo);
+    peet__tls_leave_rseq();
     ctx->fs = rt->thread;
     ctx->stack_top = ctx->stack.hi;
     ctx->held = 1;

@@ -276,6 +276,9 @@ static long simulated(long number, const long *a, const void *caller)
         if (a[1])
             *(unsigned *)a[1] = 0;
         return 0;
+    case SYS_rseq: /* it would say on which of the computer's processors this runs */
+        errno = ENOSYS;
+        return -1;
     case SYS_mmap:
         return (long)mmap((void *)a[0], (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
     case SYS_munmap:

@@ -203,12 +203,12 @@ int peet__fd_open(const char *path, int flags);
 
 /** Bytes of the run's random numbers, of the running context's own sequence. */
 void peet__world_random(void *bytes, size_t n);
-/** A descriptor that gives such bytes, instead of /dev/urandom; -1 and errno */
-int peet__world_random_file(void);
-/** Whether it is such a descriptor that has given all: it begins again with other numbers. */
+/** Whether this path names what the run has of its own: random numbers, lists of the machine's processors. */
+int peet__world_is_own(const char *path);
+/** A descriptor of what such a path names; -1 and errno */
+int peet__world_own_file(const char *path);
+/** Whether it is a descriptor of random numbers that has given all: it begins again with other ones. */
 int peet__world_random_more(int fd);
-/** Whether that is what this path names. */
-int peet__world_is_random(const char *path);
 
 /**
  * peet__domain_changed() - these bytes of a subject's object have been written here, in main memory: all views of

@@ -275,10 +275,9 @@ void peet__world_random(void *bytes, size_t n)
     }
 }
 
-int peet__world_is_random(const char *path)
+static int is_random(const char *path)
 {
-    return path && peet__world_readable(path, 1) &&
-        (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0);
+    return strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0;
 }
 
 /* As much as programs take for seeds and keys; a file, so that it can be read by whatever means.  Who reads on at its end
@@ -297,7 +296,7 @@ static int fill_random(int fd)
     return 0;
 }
 
-int peet__world_random_file(void)
+static int random_file(void)
 {
     int fd = memfd_create(random_name, MFD_CLOEXEC);
     if (fd >= 0 && (ftruncate(fd, RANDOM_BYTES) != 0 || fill_random(fd) != 0)) {
@@ -306,6 +305,38 @@ int peet__world_random_file(void)
     }
     random_files = 1;
     return fd;
+}
+
+/* Lists of processors, as the kernel has them: "0-3", or "0". */
+static int is_processors(const char *path)
+{
+    static const char folder[] = "/sys/devices/system/cpu/";
+    const char *name = path + sizeof folder - 1;
+    return strncmp(path, folder, sizeof folder - 1) == 0 &&
+        (strcmp(name, "online") == 0 || strcmp(name, "possible") == 0 || strcmp(name, "present") == 0);
+}
+
+static int processors_file(void)
+{
+    const unsigned n = peet_rt_processors();
+    char text[32];
+    int length = snprintf(text, sizeof text, n > 1 ? "0-%u\n" : "0\n", n - 1),
+        fd = memfd_create("peet processors", MFD_CLOEXEC);
+    if (fd >= 0 && syscall(SYS_pwrite64, fd, text, length, 0L) != length) {
+        REAL(close)(fd);
+        return -1;
+    }
+    return fd;
+}
+
+int peet__world_is_own(const char *path)
+{
+    return path && peet__world_readable(path, 1) && (is_random(path) || is_processors(path));
+}
+
+int peet__world_own_file(const char *path)
+{
+    return is_random(path) ? random_file() : processors_file();
 }
 
 int peet__world_random_more(int fd)
