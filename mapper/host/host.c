@@ -599,6 +599,21 @@ static int set_paths(const char *output, struct peet_error *error)
     return 0;
 }
 
+/** How the run has ended, as JSON, the caller's. */
+static json_t *ended(const struct peet_host_run *ending, int status)
+{
+    const int signal = host.replay ? peet_replay_signal(host.replay) : 0;
+
+    if (host.found)
+        return json_pack("{s:s}", "reason", what_was_found());
+    if (host.replay && peet_replay_cut(host.replay) && peet_map_exit_source(host.map) == UINT32_MAX)
+        return json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0);
+    if (signal) /* where, only the run itself knew */
+        return json_pack("{s:s,s:i,s:s,s:i}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
+            "status", status);
+    return peet_host_exited(ending, status);
+}
+
 /* The run has ended by itself, or at what --until asked for.  Returns: the exit status, or a peet_err */
 static int finish(const struct peet_host_run *ending, struct peet_error *error)
 {
@@ -615,11 +630,7 @@ static int finish(const struct peet_host_run *ending, struct peet_error *error)
                         : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
-    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found())
-            : host.replay && peet_replay_cut(host.replay) && peet_map_exit_source(host.map) == UINT32_MAX
-            ? json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0)
-            : peet_host_exited(ending, status),
-        NULL, error);
+    err = write_results(ended(ending, status), NULL, error);
     if (end_record("exit", status, &write_error) && !err)
         err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
     if (peet_host_hung())

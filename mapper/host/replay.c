@@ -183,15 +183,34 @@ int peet_replay_cut(const struct peet_replay *r)
     return r->cut;
 }
 
-int peet_replay_is_part(const struct peet_replay *r)
+/** How the recorded run ended, as it said then; NULL: it did not say.  The caller's */
+static json_t *ending_of(const struct peet_replay *r)
 {
     const char *text = peet_recording_ending(r->recording);
-    json_t *ending = text ? json_loads(text, 0, NULL) : NULL;
+
+    return text ? json_loads(text, 0, NULL) : NULL;
+}
+
+int peet_replay_is_part(const struct peet_replay *r)
+{
+    json_t *ending = ending_of(r);
     const char *reason = json_string_value(json_object_get(ending, "reason"));
     const int is = reason && !strcmp(reason, "cut") && !json_object_get(ending, "of");
 
     json_decref(ending);
     return is;
+}
+
+int peet_replay_signal(const struct peet_replay *r)
+{
+    enum { SIGNALS = 128 }; /* a status above it is of one */
+    json_t *ending = ending_of(r);
+    const char *reason = json_string_value(json_object_get(ending, "reason"));
+    const json_int_t status = json_integer_value(json_object_get(ending, "status"));
+    const int is = reason && !strcmp(reason, "signal") && status > SIGNALS && status < 2 * SIGNALS;
+
+    json_decref(ending);
+    return is ? (int)status - SIGNALS : 0;
 }
 
 const struct peet_error *peet_replay_error(const struct peet_replay *r)

@@ -88,6 +88,8 @@ int peet_replay_cut(const struct peet_replay *replay);
 /** peet_replay_is_part() - is it a part of a run that did not end in a deadlock?  Who waits for ever waits for what others
  * did outside of it, as for the end of the program */
 int peet_replay_is_part(const struct peet_replay *replay);
+/** peet_replay_signal() - Returns: the number of the signal that ended the recorded run; 0: none did */
+int peet_replay_signal(const struct peet_replay *replay);
 /** peet_replay_error() - the recording is damaged: what it said */
 const struct peet_error *peet_replay_error(const struct peet_replay *replay);
 

@@ -46,4 +46,27 @@ must "$peet" run -q --machine bus -n 2 -o hash -o dtrack -o trace -d gone -- ./t
 mv threads moved.away
 must "$peet" run -q --from gone/trace.peet -d came
 equal "hash without the program" "$(value came/stats.json hash.hash)" "$(value gone/stats.json hash.hash)"
+
+# What a signal has ended is ended by it in a replay, too, with its status.
+cat >aborts.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *ends(void *arg) { abort(); return arg; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, ends, NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}
+END
+must "$peetcc" -O1 -pthread -o aborts aborts.c
+"$peet" run -q -n 2 -o trace -d aborted -- ./aborts 2>/dev/null
+equal "status of the run" $? 134
+"$peet" run -q --from aborted -d aborted.again
+equal "status of its replay" $? 134
+for key in reason signal signal_name; do
+    equal "$key of its end" "$(value aborted.again/stats.json end.$key)" "$(value aborted/stats.json end.$key)"
+done
+equal "instructions of what was aborted" "$(value aborted.again/stats.json totals.instructions)" "$(value aborted/stats.json totals.instructions)"
 exit 0
