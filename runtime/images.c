@@ -11,11 +11,12 @@
 #include <string.h>
 
 /* What a library has recorded can only be understood while it is there: before it goes, the host takes all
- * there is. */
+ * there is.  Where the program is recorded on the computer's own processors, it is noted. */
 PUBLIC int dlclose(void *handle)
 {
     if (peet__rt.simulated && peet__is_subject())
         peet__leave(PEET_YIELD_FULL);
+    peet__real_library_goes();
     return ((int (*)(void *))peet__next("dlclose"))(handle);
 }
 

@@ -315,10 +315,15 @@ void peet__exit_wrap_rtld_fini(void (*rtld_fini)(void), void (**out_wrapped)(voi
  *  function with a protected frame may be active. */
 void peet__world_settle_canary(void);
 
+/* --------------------------------------------------------------------------------- plain/real.c */
+
+/** A library may be about to go.  Where the thread is recorded, what it has executed of it can be understood later, too. */
+void peet__real_library_goes(void);
+
 /* ------------------------------------------------------------------------------------- signals.c */
 
 void peet__signals_begin(void); /* under simulation only */
-void peet__loader_begin(void);  /* under simulation only */
+void peet__loader_begin(void);  /* under simulation, and if the process is recorded */
 /** At a safe point of the running context, if rt.signals says so. */
 void peet__signals_deliver(void);
 /** Back to what plain programs have: a forked child. */

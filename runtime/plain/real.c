@@ -17,6 +17,7 @@
  */
 #include "plain/parcel.h"
 #include "plain/real.h"
+#include "plain/real_images.h"
 #include "plain/ring.h"
 #include "plain/shared.h"
 #include "arch/x86_64/gs.h"
@@ -623,41 +624,10 @@ void peet__real_goes_on(int paused)
 
 /* --------------------------------------------------------------------------------- begin and end */
 
-static int add_image(struct dl_phdr_info *info, size_t size, void *late)
+void peet__real_library_goes(void)
 {
-    const uint64_t fs = peet__fs_base(), tls = (uint64_t)info->dlpi_tls_data;
-    const uint32_t n = atomic_load(&shared->nimages);
-    struct peet__real_image *image = &shared->images[n];
-    ssize_t length;
-
-    (void)size;
-    for (uint32_t i = 0; i < n; i++)
-        if (shared->images[i].bias == info->dlpi_addr && (info->dlpi_addr || !info->dlpi_name[0]))
-            return 0;
-    if (n == PEET__REAL_IMAGES)
-        return 1;
-    memset(image, 0, sizeof *image);
-    if (info->dlpi_name[0]) {
-        strncpy(image->path, info->dlpi_name, sizeof image->path - 1);
-    } else if ((length = readlink("/proc/self/exe", image->path, sizeof image->path - 1)) < 0) {
-        return 0;
-    }
-    image->bias = info->dlpi_addr;
-    image->lo = UINT64_MAX;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-        if (p->p_type != PT_LOAD)
-            continue;
-        if (info->dlpi_addr + p->p_vaddr < image->lo)
-            image->lo = info->dlpi_addr + p->p_vaddr;
-        if (info->dlpi_addr + p->p_vaddr + p->p_memsz > image->hi)
-            image->hi = info->dlpi_addr + p->p_vaddr + p->p_memsz;
-    }
-    image->tls_offset = info->dlpi_tls_modid && tls && tls < fs && fs - tls <= static_tls ? fs - tls : 0;
-    image->late = late != NULL;
-    atomic_store(&shared->nimages, n + 1);
-    return 0;
+    if (recording())
+        peet__real_images(shared, static_tls, 1);
 }
 
 struct peet__real_range peet__real_unseen[2];
@@ -810,8 +780,9 @@ void peet__real_begin(void)
     if (ask)
         ask(&static_tls, &align);
     dl_iterate_phdr(find_unseen, &(struct sought){getauxval(AT_BASE), &peet__real_unseen[1]});
-    dl_iterate_phdr(add_image, NULL);
+    peet__real_images(shared, static_tls, 0);
     atomic_store(&shared->images_told, 1);
+    peet__loader_begin();
     if (!(mine.control = peet__ring_take()))
         peet__die(1, "no memory to record the program");
     calibrate();
@@ -838,7 +809,7 @@ void peet__real_program_ends(int status)
 
     if (!r)
         return;
-    dl_iterate_phdr(add_image, r);
+    peet__real_images(shared, static_tls, 1);
     if (r->leaves) /* what others do comes before, on a machine on which it takes longer, too */
         peet_rt_real_event(PEET_ABSTRACT_THREAD_JOIN, 2, all);
     peet_rt_real_event(PEET_ABSTRACT_PROGRAM_EXIT, 1, &arg);
