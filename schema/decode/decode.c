@@ -178,11 +178,12 @@ int peet__program_place(const struct peet_program *p, uint64_t pc, struct peet__
 
 int peet__decode_lookup_sync(struct peet_decode_state *s, uint64_t pc)
 {
-    if (pc == s->sync_pc && s->sync_function)
+    if (pc == s->sync_pc && s->sync_function && s->replaced == s->program->replaced)
         return 1;
     if (!peet__program_place(s->program, pc, &s->sync_function, &s->sync_segment))
         return 0;
     s->sync_pc = pc;
+    s->replaced = s->program->replaced;
     return 1;
 }
 

@@ -32,7 +32,8 @@ struct peet_decode_state {
     uint32_t context;
     uint64_t loop_left; /* iterations of the loop `last` that are still to be delivered */
     struct peet_program *program;
-    uint64_t sync_pc; /* one-entry cache of the pc table */
+    uint64_t sync_pc;  /* one-entry cache of the pc table */
+    uint64_t replaced; /* the program's, when that was filled */
     struct peet__function *sync_function;
     uint32_t sync_segment;
     struct frame *frames;

@@ -31,6 +31,12 @@ static void free_direct(struct peet_program *p)
     peet__direct_hold_free(p->direct);
     free(p->direct);
     p->direct = NULL;
+    p->direct_replaced = NULL;
+}
+
+static void replaced(struct peet_program *p)
+{
+    memset(p->direct->sync, 0, sizeof p->direct->sync);
 }
 
 int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
@@ -45,6 +51,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
         d->table.done = peet__decode_done;
         p->direct = d;
         p->direct_free = free_direct;
+        p->direct_replaced = replaced;
         return 0;
     }
 #endif

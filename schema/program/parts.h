@@ -131,6 +131,7 @@ struct peet__image {
     uint64_t bias;
     void *map;
     size_t map_bytes;
+    uint64_t changed_ns; /* the file, when it was mapped */
     struct peet__section schema, *text;
     unsigned ntext;
     uint64_t section_start, section_at; /* while reading: text section of the last function, plain bytes so far */
@@ -148,6 +149,7 @@ struct peet_program {
     uint64_t *pc_key;   /* open addressing: run-time pc of sync blocks and waits, 0 empty */
     uint64_t *pc_value; /* function id << 32 | segment */
     uint64_t pc_mask, pc_used;
+    uint64_t replaced; /* so often another image has come where one had been */
     peet_program_rescan *rescan;
     void *rescan_arg;
     /* scratch of the event being delivered, and as much for what another context does again meanwhile */
@@ -157,6 +159,7 @@ struct peet_program {
     struct peet__direct *direct;              /* direct.c; NULL: no machine has asked for it */
     /* Whoever makes machine code for the program's functions frees it, too; NULL: there is none. */
     void (*native_free)(struct peet_program *program), (*direct_free)(struct peet_program *program);
+    void (*direct_replaced)(struct peet_program *program); /* other code is where some was; NULL: nobody has looked */
     struct peet_program_gaps gaps;
     int granularity;
     struct peet__function **synthetics; /* by enum peet_synthetic, NULL: not asked for yet; they are among functions */

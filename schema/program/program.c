@@ -46,13 +46,16 @@ void peet_program_free(struct peet_program *p)
     free(p);
 }
 
-static void insert_pc(struct peet_program *p, uint64_t pc, uint64_t value)
+/* Returns: whether another block was there */
+static int insert_pc(struct peet_program *p, uint64_t pc, uint64_t value)
 {
     uint64_t at = peet__pc_slot(p, pc);
     while (p->pc_key[at] != 0 && p->pc_key[at] != pc)
         at = (at + 1) & p->pc_mask;
+    const int other = p->pc_key[at] != 0 && p->pc_value[at] != value;
     p->pc_key[at] = pc;
     p->pc_value[at] = value;
+    return other;
 }
 
 /* Room for `more` entries at a load of at most one half. */
@@ -121,6 +124,27 @@ static void lay_functions(struct peet__image *image)
     }
 }
 
+/* Its functions are what is found where they are.  There was another image before, perhaps: who has looked looks again. */
+static void place(struct peet_program *p, const struct peet__image *image)
+{
+    int others = 0;
+    for (unsigned k = 0; k < image->nfunctions; k++) {
+        const struct peet__function *f = image->functions[k];
+        const uint64_t first = (uint64_t)f->pub.id << 32;
+        for (uint32_t s = 0; s < f->nsegments; s++) {
+            if (f->turn_offset[s] != UINT32_MAX)
+                others |= insert_pc(p, f->start + f->turn_offset[s], first | s);
+            if (f->code[s].sync)
+                others |= insert_pc(p, f->start + f->sync_offset[s], first | s);
+        }
+    }
+    if (!others)
+        return;
+    p->replaced++;
+    if (p->direct_replaced)
+        p->direct_replaced(p);
+}
+
 /* Makes the functions of a read image known to the program. */
 static int adopt(struct peet_program *p, struct peet__image *image, struct peet_error *error)
 {
@@ -162,17 +186,9 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
         f->first_id = p->nblocks;
         for (uint32_t b = 0; b < f->nall; b++)
             f->blocks[b].id = p->nblocks++;
-        for (uint32_t s = 0; s < f->nsegments; s++) {
-            if (f->turn_offset[s] != UINT32_MAX) {
-                insert_pc(p, f->start + f->turn_offset[s], (uint64_t)f->pub.id << 32 | s);
-                p->pc_used++;
-            }
-            if (f->code[s].sync) {
-                insert_pc(p, f->start + f->sync_offset[s], (uint64_t)f->pub.id << 32 | s);
-                p->pc_used++;
-            }
-        }
     }
+    place(p, image);
+    p->pc_used += syncs;
     p->images[p->nimages++] = image;
     return 0;
 }
@@ -252,6 +268,23 @@ int peet__program_read(struct peet_program *p, struct peet__image *image, struct
     return err;
 }
 
+/* A library that comes again to the same place is the image that it was.  Returns: whether it is such a one */
+static int is_back(struct peet_program *p, const struct peet__image *image)
+{
+    unsigned k = p->nimages;
+    while (k != 0 &&
+        (p->images[k - 1]->bias != image->bias || p->images[k - 1]->changed_ns != image->changed_ns ||
+            p->images[k - 1]->map_bytes != image->map_bytes || strcmp(p->images[k - 1]->path, image->path) != 0))
+        k--;
+    if (k == 0)
+        return 0;
+    struct peet__image *const one = p->images[k - 1];
+    memmove(&p->images[k - 1], &p->images[k], (p->nimages - k) * sizeof *p->images);
+    p->images[p->nimages - 1] = one;
+    place(p, one);
+    return 1;
+}
+
 int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bias, struct peet_error *error)
 {
     struct peet__image *image = calloc(1, sizeof *image);
@@ -262,6 +295,10 @@ int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bi
     if (err != 0) {
         image_free(image);
         return err;
+    }
+    if (is_back(p, image)) {
+        image_free(image);
+        return PEET_ENOTFOUND;
     }
     return peet__program_read(p, image, error);
 }
@@ -282,7 +319,7 @@ const struct peet_function *peet_program_function(struct peet_program *p, unsign
 
 const struct peet_function *peet_program_function_of_pc(struct peet_program *p, uint64_t pc)
 {
-    for (unsigned k = 0; k < p->nimages; k++) {
+    for (unsigned k = p->nimages; k-- > 0;) { /* the last one that came there */
         const struct peet__image *image = p->images[k];
         unsigned lo = 0, hi = image->nfunctions;
         while (lo < hi) {

@@ -19,7 +19,8 @@ void peet_program_free(struct peet_program *program);
  * peet_program_add_image() - read the schema of one ELF file
  * @path: the file; borrowed
  * @bias: load bias (dlpi_addr), 0 when only looking
- * Returns: number of functions (>= 0; PEET_ENOTFOUND if the file carries no schema), or a peet_err
+ * Returns: number of functions (>= 0; PEET_ENOTFOUND if the file carries no schema, or has been there before: its functions
+ * are those that it had), or a peet_err
  */
 int peet_program_add_image(struct peet_program *program, const char *path, uint64_t bias, struct peet_error *error);
 

@@ -167,4 +167,55 @@ for more in "" thread; do
         cmp -s got places.first || fail "$options: libraries lie at $(cat got), not at $(cat places.first)"
     done
 done
+
+# Two libraries whose functions lie at the same offsets come and go: each has what it executed itself, however the run is made.
+cat >turns.c <<'C'
+long NAME(int n) { long s = 0; for (int i = 0; i < n; i++) s += i ^ s; return s; }
+long work(long x) { return NAME((int)x) + 1; }
+C
+cat >take_turns.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    long sum = 0;
+    for (int round = 0; round < 6; round++) {
+        void *library = dlopen(argv[1 + round % (argc - 1)], RTLD_NOW);
+        long (*work)(long) = library ? (long (*)(long))dlsym(library, "work") : 0;
+        if (!work)
+            return puts(dlerror()), 1;
+        for (int i = 0; i < 100; i++)
+            sum += work(1 + round);
+        dlclose(library);
+    }
+    return printf("%ld\n", sum) < 0;
+}
+C
+turns() { # WHAT RESULTS; what is aligned is another library each of the three times
+    local name
+    for name in alpha bravo; do
+        "$PEET_PREFIX/tests/json-get" -r "$2/stats.json" counts.functions name calls | awk -v name=$name '$1 == name { sum += $2; n++ } END { exit !(sum == 300 && (n == 1 || n == 3)) }' ||
+            fail "$1: $name() was not called 300 times: $("$PEET_PREFIX/tests/json-get" -r "$2/stats.json" counts.functions name calls | grep -e alpha -e bravo)"
+    done
+}
+for build in "" -Wl,-z,max-page-size=0x200000; do
+    for name in alpha bravo; do
+        "$PEETCC" -O2 -fno-inline $build -fPIC -shared -DNAME=$name -o lib$name.so turns.c || fail "a library that takes turns"
+    done
+    "$PEETCC" -O2 $build -o take_turns take_turns.c -ldl || fail "peetcc refused it"
+    for options in "" "--observe hash" "--foreign=ranges --machine bus"; do
+        # shellcheck disable=SC2086
+        timeout 60 "$PEET" run -q $options --observe counts --observe trace -d turns.out -- ./take_turns ./libalpha.so ./libbravo.so >got || fail "turns: status $?"
+        turns "$build $options" turns.out
+    done
+    timeout 60 "$PEET" run -q --observe counts -d turns.out -- ./take_turns ./libalpha.so ./libbravo.so >got || fail "turns: status $?"
+    turns "$build counts alone" turns.out
+    [ "$build" = "" ] || continue
+    timeout 60 "$PEET" run -q --observe trace -d turns.trace -- ./take_turns ./libalpha.so ./libbravo.so >got || fail "turns: status $?"
+    timeout 60 "$PEET" record -q -d turns.real -- ./take_turns ./libalpha.so ./libbravo.so >got || fail "turns: record: status $?"
+    for trace in turns.trace turns.real; do
+        timeout 60 "$PEET" run -q --from $trace --observe counts -d turns.out || fail "$trace: status $?"
+        turns $trace turns.out
+    done
+done
 exit 0
