@@ -75,6 +75,8 @@ int peet__image_map(struct peet__image *image, const char *path, struct peet_err
         return peet_error_set(error, PEET_EIO, "%s: cannot be mapped: %s", path, strerror(errno));
     image->map = map;
     image->map_bytes = st.st_size;
+    image->device = st.st_dev;
+    image->file = st.st_ino;
     image->changed_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
     elf_version(EV_CURRENT);
     Elf *elf = elf_memory(map, image->map_bytes);

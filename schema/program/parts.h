@@ -131,7 +131,7 @@ struct peet__image {
     uint64_t bias;
     void *map;
     size_t map_bytes;
-    uint64_t changed_ns; /* the file, when it was mapped */
+    uint64_t device, file, changed_ns; /* the file, when it was mapped */
     struct peet__section schema, *text;
     unsigned ntext;
     uint64_t section_start, section_at; /* while reading: text section of the last function, plain bytes so far */

@@ -268,13 +268,17 @@ int peet__program_read(struct peet_program *p, struct peet__image *image, struct
     return err;
 }
 
+static int is_same_file(const struct peet__image *a, const struct peet__image *b)
+{
+    return a->device == b->device && a->file == b->file && a->changed_ns == b->changed_ns &&
+        a->map_bytes == b->map_bytes;
+}
+
 /* A library that comes again to the same place is the image that it was.  Returns: whether it is such a one */
 static int is_back(struct peet_program *p, const struct peet__image *image)
 {
     unsigned k = p->nimages;
-    while (k != 0 &&
-        (p->images[k - 1]->bias != image->bias || p->images[k - 1]->changed_ns != image->changed_ns ||
-            p->images[k - 1]->map_bytes != image->map_bytes || strcmp(p->images[k - 1]->path, image->path) != 0))
+    while (k != 0 && (p->images[k - 1]->bias != image->bias || !is_same_file(p->images[k - 1], image)))
         k--;
     if (k == 0)
         return 0;
