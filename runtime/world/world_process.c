@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children, System V messages and semaphores, POSIX message queues, and random numbers.  Children are not simulated: they run in host time.
+ * Children, System V messages and semaphores, POSIX message queues, random numbers, and lists of processors.
+ * Children are not simulated: they run in host time.
  * Random numbers come from a generator with the run's seed, a sequence of its own for each context.
  */
 #include "world/world.h"

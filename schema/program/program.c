@@ -124,7 +124,8 @@ static void lay_functions(struct peet__image *image)
     }
 }
 
-/* Its functions are what is found where they are.  There was another image before, perhaps: who has looked looks again. */
+/* Its functions are what is found where they are.  There was another image before, perhaps: who has looked looks
+ * again. */
 static void place(struct peet_program *p, const struct peet__image *image)
 {
     int others = 0;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where libraries lie that are loaded while the program runs.  The dynamic linker leaves that to the kernel, which takes the
- * highest place that is free; so addresses would depend on what the host has mapped by then.  The dynamic linker's only
- * mmap() becomes one that asks us first (stub.S).
+ * Where libraries lie that are loaded while the program runs.  The dynamic linker leaves that to the kernel, which
+ * takes the highest place that is free; so addresses would depend on what the host has mapped by then.  The dynamic
+ * linker's only mmap() becomes one that asks us first (stub.S).
  *
- *   1. A library gets a place of its own, where no other one comes even when it has gone: words that tell of code, and data, are
- *      understood by where they lie.  The same file comes to the same place again, so what is known of it holds.  Places are far
- *      enough from each other for translations of their code between them (foreign/translate.c).
- *   2. A library that wants to be aligned by more than a page comes as memory without a file first.  Which it is cannot be known:
- *      it has a new place each time.
- *   3. That is a wish: the kernel, if something is there, and the dynamic linker, if it is another one than expected here, do as
- *      they would have done.  Where there are too many libraries, places of those that have gone are used again, the lowest first.
+ *   1. A library gets a place of its own, where no other one comes even when it has gone: words that tell of code,
+ *      and data, are understood by where they lie.  The same file comes to the same place again, so what is known
+ *      of it holds.  Places are far enough from each other for translations of their code between them
+ *      (foreign/translate.c).
+ *   2. A library that wants to be aligned by more than a page comes as memory without a file first.  Which it is
+ *      cannot be known: it has a new place each time.
+ *   3. That is a wish: the kernel, if something is there, and the dynamic linker, if it is another one than
+ *      expected here, do as they would have done.  Where there are too many libraries, places of those that have
+ *      gone are used again, the lowest first.
  *   4. The host's own libraries, and other files that the dynamic linker maps, go where they went.
  */
 #include "internal.h"
@@ -145,7 +147,8 @@ void peet__hook_loader(uint64_t *frame)
     frame[RDI] = at ? at : lowest_place(&one);
 }
 
-/* The one place of the dynamic linker's text where it calls mmap().  Returns: NULL: there is none, or there are several */
+/* The one place of the dynamic linker's text where it calls mmap().  Returns: NULL: there is none, or there are
+ * several */
 static uint8_t *find_call(const uint8_t *base)
 {
     const Elf64_Ehdr *const header = (const Elf64_Ehdr *)base;
