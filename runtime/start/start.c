@@ -236,8 +236,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     ctx->held = 1;
     peet__ctx_prepare(ctx, run_subject, 0, 0);
     rt->current = ctx;
-    if (!peet_domains_compiled()) /* libraries are regions of views then */
-        peet__loader_begin();
+    peet__loader_begin();
     peet__signals_begin();
 
     finish(load_host()(&rt->hooks));

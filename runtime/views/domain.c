@@ -512,6 +512,7 @@ static void make_windows(uint64_t share)
     UPTO(PEET__HEAP_BASE, PEET__HEAP_END);
     UPTO(PEET__BRK_BASE, PEET__BRK_BASE + 32 * PEET__GIB);
     UPTO(PEET__MAPS_BASE, PEET__MAPS_END);
+    UPTO(PEET__LIBRARIES_BASE, PEET__LIBRARIES_BASE + PEET__LIBRARIES_BYTES);
     for (unsigned i = 0; i < subject.n; i++) {
         const struct mapping *m = &subject.v[i];
         if (m->own || in_layout(m->lo) || m->lo == PEET_CONTROL_ADDRESS || m->hi > CANONICAL_END)

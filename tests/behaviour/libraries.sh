@@ -198,12 +198,14 @@ turns() { # WHAT RESULTS; what is aligned is another library each of the three t
             fail "$1: $name() was not called 300 times: $("$PEET_PREFIX/tests/json-get" -r "$2/stats.json" counts.functions name calls | grep -e alpha -e bravo)"
     done
 }
-for build in "" -Wl,-z,max-page-size=0x200000; do
+for build in "" -Wl,-z,max-page-size=0x200000 -fpeet-domains; do
+    model="--machine bus"
+    [ "$build" = -fpeet-domains ] && model="--consistency consistency,model=tso"
     for name in alpha bravo; do
         "$PEETCC" -O2 -fno-inline $build -fPIC -shared -DNAME=$name -o lib$name.so turns.c || fail "a library that takes turns"
     done
     "$PEETCC" -O2 $build -o take_turns take_turns.c -ldl || fail "peetcc refused it"
-    for options in "" "--observe hash" "--foreign=ranges --machine bus"; do
+    for options in "" "--observe hash" "--foreign=ranges --machine bus" "$model --cores 2"; do
         # shellcheck disable=SC2086
         timeout 60 "$PEET" run -q $options --observe counts --observe trace -d turns.out -- ./take_turns ./libalpha.so ./libbravo.so >got || fail "turns: status $?"
         turns "$build $options" turns.out
