@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The results of a profile, as they stand in stats.json below "profile"; the keys are described in docs/PROFILE.md. */
+/* The results of a profile, as they stand in stats.json below "profile"; the keys are described in docs/REPORTS.md. */
 #include "profile.h"
 
 #include <ctype.h>
