@@ -40,10 +40,26 @@ static void tree(struct omp_member *member, void *data, void (*combine)(void *, 
     }
 }
 
+/* Whose values are combined: the team's; directly within a teams construct, where each thread is a team of its own, the
+ * league's. */
+static struct omp_member *reducing(const struct omp_thread *thread)
+{
+    const struct omp_team *const team = thread->member->team;
+    return team->level == 0 && team->nleagues > 1 ? team->creator : thread->member;
+}
+
+static void barrier(struct omp_thread *thread, struct omp_member *member)
+{
+    struct omp_member *const own = thread->member;
+    thread->member = member;
+    peet__omp_barrier(thread, 0);
+    thread->member = own;
+}
+
 static int32_t begin(struct omp_place *place, void *data, void (*combine)(void *, void *), const void *name, int waits)
 {
     struct omp_thread *thread = peet__omp_self();
-    struct omp_member *member = thread->member;
+    struct omp_member *member = reducing(thread);
     member->reduce_method = method_for(member->team, place, data, combine);
     switch ((enum method)member->reduce_method) {
     case SERIAL:
@@ -58,12 +74,12 @@ static int32_t begin(struct omp_place *place, void *data, void (*combine)(void *
     }
     tree(member, data, combine);
     if (!waits) { /* nobody's values go out of scope before they have been combined */
-        peet__omp_barrier(thread, 0);
+        barrier(thread, member);
         return member->tid == 0;
     }
     if (member->tid == 0)
         return 1; /* the others wait for __kmpc_end_reduce() */
-    peet__omp_barrier(thread, 0);
+    barrier(thread, member);
     return 0;
 }
 
@@ -77,7 +93,7 @@ ENTRY(int32_t, __kmpc_reduce_nowait,
 
 ENTRY(void, __kmpc_end_reduce_nowait, (struct omp_place * place, int32_t gtid, void *name))
 {
-    if (peet__omp_self()->member->reduce_method == CRITICAL)
+    if (reducing(peet__omp_self())->reduce_method == CRITICAL)
         peet__omp_unlock(name);
 }
 
@@ -90,12 +106,13 @@ ENTRY(int32_t, __kmpc_reduce,
 ENTRY(void, __kmpc_end_reduce, (struct omp_place * place, int32_t gtid, void *name))
 {
     struct omp_thread *thread = peet__omp_self();
-    if (thread->member->reduce_method == CRITICAL)
+    struct omp_member *const member = reducing(thread);
+    if (member->reduce_method == CRITICAL)
         peet__omp_unlock(name);
-    peet__omp_barrier(thread, 0);
+    barrier(thread, member);
 }
 
 ENTRY(int32_t, __kmp_get_reduce_method, (void))
 {
-    return peet__omp_self()->member->reduce_method;
+    return reducing(peet__omp_self())->reduce_method;
 }
