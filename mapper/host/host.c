@@ -275,6 +275,7 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
         err = settle_foreign(peet_host_foreign_start(host.program, error), error);
     peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
     peet_rt_crash_in_turn(peet_host_explores(c));
+    peet_rt_give_keys();
     return err;
 }
 

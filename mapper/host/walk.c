@@ -75,5 +75,7 @@ void peet_host_data_walk(struct peet_datamap *map, unsigned depth, int (*find_im
 {
     data = map;
     find = find_image;
+    void *frame[1];
+    (void)unw_backtrace(frame, 1); /* makes its key of thread-specific data, before the subject has any */
     peet_rt_set_walker(walk, depth);
 }

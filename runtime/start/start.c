@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,23 @@ static void raise_stack_limit(uint64_t bytes)
     }
 }
 
+/* Keys of thread-specific data have numbers, the lowest that are free.  So that the subject's do not depend on what the host
+ * and its modules want, these find the lower half taken. */
+static pthread_key_t kept_keys[PTHREAD_KEYS_MAX / 2];
+static unsigned nkept_keys;
+
+static void keep_keys(void)
+{
+    while (nkept_keys < PTHREAD_KEYS_MAX / 2 && PEET__REAL(pthread_key_create)(&kept_keys[nkept_keys], NULL) == 0)
+        nkept_keys++;
+}
+
+PUBLIC void peet_rt_give_keys(void)
+{
+    while (nkept_keys)
+        PEET__REAL(pthread_key_delete)(kept_keys[--nkept_keys]);
+}
+
 /* The main context's first function.  Never returns: libc's own ends in exit(). */
 static void run_subject(uint64_t a, uint64_t b)
 {
@@ -238,6 +256,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     rt->current = ctx;
     peet__loader_begin();
     peet__signals_begin();
+    keep_keys();
 
     finish(load_host()(&rt->hooks));
 }
