@@ -87,8 +87,11 @@ _Unwind_Reason_Code peet__once_personality(int version, _Unwind_Action actions, 
 static void once(pthread_once_t *control, void (*fn)(void))
 {
     volatile pthread_once_t *state = control;
-    if (*state == ONCE_DONE)
+    if (*state == ONCE_DONE) {
+        const uint64_t args[] = {PEET_TASK_PASSED, (uint64_t)control, 0};
+        peet_rt_note(PEET_ABSTRACT_TASK, 3, args);
         return;
+    }
     if (peet__event1(PEET_ABSTRACT_ONCE_BEGIN, (uint64_t)control) != 1)
         return;
     /* The mapper knows it only while an initialiser runs: somebody may have been through meanwhile. */

@@ -84,6 +84,16 @@ __attribute__((noinline)) void *peet__sim_linemap_find(struct peet_sim_linemap *
     return peet__sim_linemap_in(map, c->records, line);
 }
 
+uint64_t peet_sim_linemap_next(const struct peet_sim_linemap *map, uint64_t line)
+{
+    const uint64_t number = line >> map->chunk_bits;
+    const struct chunk *head = map->chunks, *c;
+    if (map->memo[peet__sim_linemap_memo(number)].number == number + 1)
+        return line;
+    HASH_FIND(hh, head, &number, sizeof number, c);
+    return c ? line : (number + 1) << map->chunk_bits;
+}
+
 int peet_sim_linemap_each(const struct peet_sim_linemap *map, peet_sim_linemap_visit *visit, void *self)
 {
     const struct chunk *head = map->chunks;

@@ -60,6 +60,10 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
     return peet__sim_linemap_find(map, line);
 }
 
+/** peet_sim_linemap_next() - this line, if it or a neighbour has a record; else the first line of the next chunk of
+ * neighbours, which may have none either */
+uint64_t peet_sim_linemap_next(const struct peet_sim_linemap *map, uint64_t line);
+
 /* peet_sim_linemap_get() where it is known that chunks have 1 << @bits lines, and records 1 << @shift bytes. */
 static inline void *peet__sim_linemap_known(struct peet_sim_linemap *map, uint64_t line, unsigned bits, unsigned shift)
 {

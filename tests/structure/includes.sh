@@ -81,9 +81,14 @@ folders="schema compiler-pass runtime threadlib simulators mapper cli tools"
         split($0, part, ":")
         file = part[1]
         name = $0
+        systems = name ~ /^[^<"]*</
         sub(/^[^<"]*[<"]/, "", name)
         sub(/[>"].*/, "", name)
         checked++
+        if (systems && name !~ /\// && (getline line < ("/usr/include/" name)) > 0) {
+            close("/usr/include/" name)
+            next
+        }
         owner = top(target(file, name))
         if (owner != "")
             arrow(room(file), room(target(file, name)))

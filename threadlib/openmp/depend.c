@@ -20,6 +20,8 @@ struct omp_node {
     struct omp_task *task;     /* NULL: complete, or no task */
     struct omp_thread *waiter; /* of no task: who waits */
     uint64_t predecessors;     /* not complete */
+    uint64_t number, *awaited; /* the task's; of no task: those that it waits for, */
+    size_t nawaited;           /* so many, complete ones among them */
     struct omp_link *successors;
     int done;
 };
@@ -36,6 +38,7 @@ struct omp_entry {
     struct omp_link *group, *before; /* the last group; the group before it, since the writer */
     uint8_t kind;                    /* of the last group: OMP_DEPEND_IN, MUTEX or SET */
     uint8_t held;                    /* by a running mutexinoutset task */
+    uint64_t held_last;              /* by this task before; 0: none */
     UT_hash_handle hh;
 };
 
@@ -48,8 +51,10 @@ struct omp_dependences {
 
 static void unref(struct omp_node *node)
 {
-    if (node && --node->references == 0)
+    if (node && --node->references == 0) {
+        peet__omp_free(node->awaited);
         peet__omp_free(node);
+    }
 }
 
 static void add(struct omp_link **list, struct omp_node *node)
@@ -71,10 +76,23 @@ static void drop(struct omp_link **list)
     }
 }
 
+static void note_order(struct omp_node *later, uint64_t earlier)
+{
+    if (later->task) {
+        peet__omp_note(PEET_TASK_ORDER, later->number, earlier);
+        return;
+    }
+    later->awaited = peet__omp_realloc(later->awaited, (later->nawaited + 1) * sizeof(*later->awaited));
+    later->awaited[later->nawaited++] = earlier;
+}
+
 /* The later one waits for the earlier one. */
 static void follow(struct omp_node *later, struct omp_node *earlier)
 {
-    if (!earlier || earlier->done || earlier == later)
+    if (!earlier || earlier == later)
+        return;
+    note_order(later, earlier->number);
+    if (earlier->done)
         return;
     add(&earlier->successors, later);
     later->predecessors++;
@@ -208,7 +226,9 @@ int peet__omp_depend(struct omp_task *task, int n, const struct omp_dependence *
     struct omp_node *node = peet__omp_alloc(sizeof(*node));
     node->references = 1;
     node->task = task;
+    node->number = task->number;
     task->node = node;
+    peet__omp_note(PEET_TASK_ORDER, task->number, 0);
     depend_on_list(all, node, n, list, 1);
     depend_on_list(all, node, nmore, more, 1);
     return node->predecessors > 0;
@@ -269,8 +289,13 @@ int peet__omp_mutexes_try(struct omp_task *task)
     for (int i = 0; i < task->nmutexes; i++)
         if (task->mutexes[i]->held)
             return 0;
-    for (int i = 0; i < task->nmutexes; i++)
-        task->mutexes[i]->held = 1;
+    for (int i = 0; i < task->nmutexes; i++) {
+        struct omp_entry *const entry = task->mutexes[i];
+        entry->held = 1;
+        if (entry->held_last)
+            peet__omp_note(PEET_TASK_ORDER, task->number, entry->held_last);
+        entry->held_last = task->number;
+    }
     task->holds_mutexes = task->nmutexes > 0;
     return 1;
 }
@@ -300,6 +325,8 @@ static void wait_for(struct omp_thread *thread, int n, const struct omp_dependen
     depend_on_list(task->dependences, node, n, list, 0);
     depend_on_list(task->dependences, node, nmore, more, 0);
     peet__omp_task_wait(thread, &node->predecessors, &node->waiter);
+    for (size_t i = 0; i < node->nawaited; i++)
+        peet__omp_note(PEET_TASK_ORDER, task->number, node->awaited[i]);
     unref(node);
 }
 

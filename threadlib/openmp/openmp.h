@@ -327,6 +327,8 @@ void peet__omp_free(void *memory);
 /* ---- events.c */
 /** Wait for one's turn in simulated time, as an atomic access to *datum would.  @state: changes with what it guards */
 void peet__omp_order(const void *datum, uint64_t state);
+/** peet__omp_note() - a note of TASK, for observers */
+void peet__omp_note(enum peet_task_what what, uint64_t task, uint64_t other);
 void peet__omp_barrier_event(const void *object, int count);
 void peet__omp_wait(const void *semaphore);
 void peet__omp_post(const void *semaphore, int count);

@@ -146,6 +146,7 @@ void peet__omp_group_end(struct omp_thread *thread)
     if (group->had_tasks || all) {
         peet__omp_order(&team->queued, team->changes);
         peet__omp_task_wait(thread, &group->tasks, &group->waiter);
+        peet__omp_note(PEET_TASK_WAIT, task->number, PEET_TASKS_DESCENDANTS);
     }
     task->group = group->outer;
     if (all && !group->shared_reductions) {
@@ -192,8 +193,12 @@ ENTRY(void *, __kmpc_task_reduction_get_th_data, (int gtid, void *in_group, void
     for (; group; group = group->outer) {
         struct omp_reductions *all = group->reductions;
         struct item *item = all ? item_of(group, data) : NULL;
-        if (item)
-            return copy_for(item, tid < all->nthreads ? tid : 0);
+        if (item) {
+            void *const copy = copy_for(item, tid < all->nthreads ? tid : 0);
+            /* a thread's tasks use it one after the other */
+            peet__omp_note(PEET_TASK_MEMORY, (uint64_t)copy, item->bytes);
+            return copy;
+        }
     }
     peet__omp_die("a task takes part in the reduction of a variable that no taskgroup around it reduces");
 }

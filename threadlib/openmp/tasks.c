@@ -20,10 +20,21 @@ static uint64_t last_number;
 
 /* --------------------------------------------------------------------------------------------- notes */
 
+void peet__omp_note(enum peet_task_what what, uint64_t task, uint64_t other)
+{
+    const uint64_t args[] = {what, task, other};
+    peet_rt_note(PEET_ABSTRACT_TASK, 3, args);
+}
+
 static void note(enum peet_task_what what, const struct omp_task *task)
 {
-    uint64_t args[] = {what, task->number, task->parent ? task->parent->number : 0};
-    peet_rt_note(PEET_ABSTRACT_TASK, 3, args);
+    peet__omp_note(what, task->number, task->parent ? task->parent->number : 0);
+}
+
+/* Somebody will wait for this task alone. */
+static void note_awaited(const struct omp_task *task)
+{
+    peet__omp_note(PEET_TASK_ORDER, task->number, 0);
 }
 
 /* ---------------------------------------------------------------------------------------- making, freeing */
@@ -36,6 +47,7 @@ struct omp_task *peet__omp_task_new(struct omp_thread *thread, int32_t flags, si
     struct omp_task *task = peet__omp_try_alloc(all);
     if (!task)
         peet__omp_die("out of memory for a task of %zu bytes", all);
+    peet__omp_note(PEET_TASK_MEMORY, (uint64_t)&task->kmp, at + shareds);
     task->bytes = at + shareds;
     task->parent = thread->task;
     task->parent->references++;
@@ -298,7 +310,11 @@ static int discarded(const struct omp_task *task)
 void peet__omp_task_run(struct omp_thread *thread, struct omp_task *task)
 {
     struct omp_task *outer = thread->task;
+    const uint64_t number = task->number;
+    const int alone = task->team->n == 1;
     task->state = OMP_TASK_RUNNING;
+    if (alone)
+        note_awaited(task);
     if (outer->number)
         note(PEET_TASK_SUSPEND, outer);
     thread->task = task;
@@ -316,6 +332,8 @@ void peet__omp_task_run(struct omp_thread *thread, struct omp_task *task)
     }
     if (outer->number)
         note(PEET_TASK_START, outer);
+    if (alone) /* no other thread can have executed it */
+        peet__omp_note(PEET_TASK_ORDER, outer->number, number);
 }
 
 void peet__omp_task_submit(struct omp_thread *thread, struct omp_task *task)
@@ -344,6 +362,7 @@ static void wait_until_complete(struct omp_thread *thread, struct omp_task *task
         sleep_until_woken(thread);
         task->event_waiter = NULL;
     }
+    peet__omp_note(PEET_TASK_ORDER, thread->task->number, task->number);
     peet__omp_task_unref(task);
 }
 
@@ -372,6 +391,8 @@ static void count_new(struct omp_task *task)
                                                                                     : peet__omp_env.max_task_priority;
     peet__omp_task_count(task);
     note(PEET_TASK_CREATE, task);
+    if (task->final || task->flags & (OMP_TASK_DETACHABLE | OMP_TASK_PROXY))
+        note_awaited(task);
 }
 
 ENTRY(int32_t, __kmpc_omp_task, (PLACE, struct omp_kmp_task *kmp))
@@ -425,6 +446,7 @@ ENTRY(int32_t, __kmpc_omp_task_with_deps,
 void peet__omp_task_undeferred(struct omp_thread *thread, struct omp_task *task)
 {
     note(PEET_TASK_CREATE, task);
+    note_awaited(task);
     task->references++;
     peet__omp_task_run(thread, task);
     wait_until_complete(thread, task);
@@ -436,6 +458,9 @@ ENTRY(void, __kmpc_omp_task_begin_if0, (PLACE, struct omp_kmp_task *kmp))
     struct omp_task *task = peet__omp_task_of(kmp);
     task->state = OMP_TASK_RUNNING;
     note(PEET_TASK_CREATE, task);
+    note_awaited(task);
+    if (thread->task->number)
+        note(PEET_TASK_SUSPEND, thread->task);
     note(PEET_TASK_START, task);
     thread->task = task;
 }
@@ -451,6 +476,8 @@ ENTRY(void, __kmpc_omp_task_complete_if0, (PLACE, struct omp_kmp_task *kmp))
     thread->task = task->parent;
     task->references++;
     ended(thread, task);
+    if (thread->task->number)
+        note(PEET_TASK_START, thread->task);
     wait_until_complete(thread, task);
 }
 
@@ -466,6 +493,7 @@ ENTRY(int32_t, __kmpc_omp_taskwait, (PLACE))
     peet__omp_task_wait(thread, &task->children, &task->waiter);
     if (task->number)
         note(PEET_TASK_START, task);
+    peet__omp_note(PEET_TASK_WAIT, task->number, PEET_TASKS_CHILDREN);
     return 0;
 }
 
@@ -518,6 +546,7 @@ ENTRY(void, omp_fulfill_event, (uintptr_t event))
     struct omp_thread *thread = peet__omp_self();
     struct omp_task *task = (struct omp_task *)event;
     peet__omp_order(&task->team->queued, task->team->changes + 1);
+    note(PEET_TASK_FULFIL, task);
     task->fulfilled = 1;
     if (task->state == OMP_TASK_ENDED)
         complete(thread, task);

@@ -253,7 +253,7 @@ struct peet_block_event {
     X(ROI_BEGIN, 17, 0, "region of interest begin", "") \
     X(ROI_END, 18, 0, "region of interest end", "") \
     X(YIELD, 19, 0, "processor yield", "") \
-    X(THREAD_CREATE, 20, 6, "thread create", "function argument stack_address stack_bytes detached thread") \
+    X(THREAD_CREATE, 20, 6, "thread create", "function pointer stack_address stack_bytes detached thread") \
     X(THREAD_JOIN, 21, 2, "thread join", "thread deadline") \
     X(THREAD_DETACH, 22, 1, "thread detach", "thread") \
     X(SYNC_INIT, 23, 3, "synchronisation object init", "object type value") \
@@ -306,7 +306,8 @@ enum peet_abstract_type {
  * in cycles of the simulated clock, PEET_NEVER: none.  Results (of the request or of SYNC_GRANT) are 0
  * or an errno value, unless said otherwise here:
  *
- *   THREAD_CREATE   number of the new software context (also args[5]), or PEET_FAILED | errno
+ *   THREAD_CREATE   number of the new software context (also args[5]), or PEET_FAILED | errno; pointer: the thread's, below
+ *                   which its stack lies unless stack_address is not 0
  *   THREAD_JOIN     thread PEET_NEVER: until no other thread is left
  *   BARRIER_WAIT    1 for the one that came last, else 0; count (its lower half) 0: as said by SYNC_INIT.  Who is
  *                   interrupted has arrived all the same, and asks again with PEET_BARRIER_AGAIN()
@@ -360,12 +361,23 @@ enum peet_order_what { PEET_ORDER_BEGIN, PEET_ORDER_END };
  * `number` is that of the first context that it makes, if it makes any.  It takes effect without time, and modules never
  * see it. */
 
-/** The `what` of TASK, a note by the context that does it; tasks have numbers from 1, 0 is no explicit task. */
+/** The `what` of TASK, a note by the context that does it; tasks have numbers from 1, 0 is no explicit task.  In place of
+ * `parent` some have something else. */
 enum peet_task_what {
     PEET_TASK_CREATE,  /* by a context that runs `parent` */
     PEET_TASK_START,   /* begins, or goes on */
     PEET_TASK_SUSPEND, /* makes room for another one, or waits */
     PEET_TASK_END,
+    PEET_TASK_ORDER,  /* `task` begins after that other task has ended; 0: which, others will say. The one that is
+                         executed, or task 0: it has waited for that one */
+    PEET_TASK_WAIT,   /* `task` has waited for tasks: enum peet_task_waited */
+    PEET_TASK_FULFIL, /* the event of a task that is detached: with its end, that is its completion */
+    PEET_TASK_MEMORY, /* in place of `task` an address, and so many bytes: what lay there has gone */
+    PEET_TASK_PASSED, /* ... the object of ONCE_BEGIN: its initialisation was over, and nobody had to ask */
+};
+enum peet_task_waited {
+    PEET_TASKS_CHILDREN,
+    PEET_TASKS_DESCENDANTS /* since a taskgroup began */
 };
 
 /** Something that references do not spell out. */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenMP's tasks.  A task begins after what its creator had done when it made it, and after the tasks that it depends on.
+ * Its end comes before what a taskwait, the end of a taskgroup or a barrier lets go on.
+ */
+#include "races.h"
+
+#include <stdlib.h>
+
+struct races_known_task {
+    uint64_t number;
+    struct races_strand *strand;
+    UT_hash_handle hh;
+};
+
+static struct races_strand *find(const struct races *r, uint64_t number)
+{
+    struct races_known_task *t;
+    HASH_FIND(hh, r->tasks, &number, sizeof number, t);
+    return t ? t->strand : NULL;
+}
+
+static void forget(struct races *r, struct races_strand *s)
+{
+    struct races_known_task *const t = s->known;
+    if (!t)
+        return;
+    s->known = NULL;
+    HASH_DEL(r->tasks, t);
+    free(t);
+    races_strand_drop(r, s);
+}
+
+void races_tasks_waited(struct races *r, struct races_strand *s)
+{
+    while (s->tasks) {
+        struct races_strand *const task = s->tasks;
+        s->tasks = task->next;
+        forget(r, task);
+    }
+}
+
+void races_tasks_free(struct races *r)
+{
+    struct races_known_task *t, *next;
+    HASH_ITER(hh, r->tasks, t, next)
+    forget(r, t->strand);
+}
+
+static void create(struct races *r, struct races_context *c, uint64_t number)
+{
+    struct races_known_task *const t = calloc(1, sizeof *t);
+    if (!t || !(t->strand = races_strand_new(r, RACES_TASK, number, c->now, NULL))) {
+        free(t);
+        races_no_memory(r);
+        return;
+    }
+    t->number = number;
+    t->strand->known = t;
+    HASH_ADD(hh, r->tasks, number, sizeof t->number, t);
+}
+
+static void start(struct races *r, struct races_context *c, struct races_strand *s)
+{
+    for (uint32_t i = 0; i < s->nafter; i++) {
+        races_acquire(r, s, &s->after[i]->clocks);
+        races_strand_drop(r, s->after[i]);
+    }
+    s->nafter = 0;
+    c->now = s;
+}
+
+/* Whoever waits for the task, in whichever way, knows what these clocks say. */
+static void tell(struct races *r, struct races_context *c, struct races_strand *s, const struct races_clocks *clocks)
+{
+    if (s->parent) {
+        races_join(r, &s->parent->children, clocks);
+        races_join(r, &s->parent->ended, clocks);
+    }
+    for (struct races_strand *p = s->parent; p; p = p->kind == RACES_TASK ? p->parent : NULL)
+        races_join(r, &p->descendants, clocks);
+    races_join(r, &c->base->ended, clocks);
+}
+
+static void end(struct races *r, struct races_context *c, struct races_strand *s)
+{
+    tell(r, c, s, &s->clocks);
+    if (s->stack.low < s->stack.high)
+        races_forget(r, s->stack.low, s->stack.high - s->stack.low);
+    races_tasks_waited(r, s);
+    races_strand_over(r, s);
+    c->now = c->base;
+    if (!s->kept || !s->parent) {
+        forget(r, s);
+        return;
+    }
+    s->next = s->parent->tasks;
+    s->parent->tasks = s;
+}
+
+/* @later: 0: who says it */
+static void order(struct races *r, struct races_context *c, uint64_t later, uint64_t earlier)
+{
+    struct races_strand *const s = later ? find(r, later) : c->now, *const e = find(r, earlier);
+    if (s && !earlier)
+        s->kept = 1;
+    if (!s || !e)
+        return;
+    if (s == c->now) {
+        races_acquire(r, s, &e->clocks);
+        return;
+    }
+    if (races_grow(r, &s->after, &s->after_room, (uint64_t)s->nafter + 1, sizeof(struct races_strand *)))
+        return;
+    races_strand_hold(e);
+    s->after[s->nafter++] = e;
+}
+
+static void wait(struct races *r, struct races_context *c, uint64_t what)
+{
+    races_acquire(r, c->now, what == PEET_TASKS_CHILDREN ? &c->now->children : &c->now->descendants);
+    if (what == PEET_TASKS_CHILDREN)
+        races_tasks_waited(r, c->now);
+}
+
+void races_task(struct races *r, struct races_context *c, const uint64_t *args)
+{
+    struct races_strand *const s = find(r, args[1]);
+    struct races_clocks clocks = {0};
+    switch (args[0]) {
+    case PEET_TASK_CREATE:
+        create(r, c, args[1]);
+        break;
+    case PEET_TASK_START:
+        if (s)
+            start(r, c, s);
+        break;
+    case PEET_TASK_SUSPEND:
+        c->now = c->base;
+        break;
+    case PEET_TASK_END:
+        if (s)
+            end(r, c, s);
+        break;
+    case PEET_TASK_ORDER:
+        order(r, c, args[1], args[2]);
+        break;
+    case PEET_TASK_WAIT:
+        wait(r, c, args[2]);
+        break;
+    case PEET_TASK_FULFIL:
+        if (!s)
+            break;
+        races_release(r, c->now, &clocks);
+        races_join(r, &s->clocks, &clocks);
+        tell(r, c, s, &clocks);
+        races_clocks_free(&clocks);
+        break;
+    case PEET_TASK_MEMORY:
+        races_forget(r, args[1], args[2]);
+        break;
+    case PEET_TASK_PASSED: {
+        const struct races_object *const o = races_object(r, args[1], RACES_ONCE, 0, 0);
+        if (o)
+            races_acquire(r, c->now, &o->released);
+        break;
+    }
+    }
+}
