@@ -17,9 +17,9 @@ static int recorded(uint64_t pc)
 }
 
 /** Its functions are known before they are asked for. */
-static void look(uint64_t pc)
+static int look(uint64_t pc)
 {
-    (void)peet_host_find_image(pc);
+    return peet_host_find_image(pc) != 0;
 }
 
 /** Whether the table of costs has an instruction of this name; without a table names are as they come. */

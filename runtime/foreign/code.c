@@ -150,8 +150,8 @@ void peet__put_arrival(struct peet__foreign_code *c, uint32_t dead)
 /* The translator is asked for a link's target, and changes the link. */
 static void put_cold_link(struct peet__foreign_code *c, const struct peet__foreign_cold *cold)
 {
-    const struct peet__foreign_image *image = peet__foreign_image_of(cold->value);
-    if (!image || !peet__foreign_function_of((struct peet__foreign_image *)image, cold->value)) {
+    struct peet__foreign_image *const image = peet__foreign_image_of(cold->value);
+    if (!image || !peet__foreign_function_of(image, cold->value)) {
         peet__put_native_jump(c, cold->value);
         return;
     }
@@ -160,7 +160,7 @@ static void put_cold_link(struct peet__foreign_code *c, const struct peet__forei
     peet__put64(c, cold->value);
     PEET__PUT(c, "\x48\xc7\x04\x25"); /* movq $number, link */
     peet__put32(c, STATE(PEET_FOREIGN_LINK));
-    peet__put32(c, (int32_t)peet__foreign_link(cold->from - 4, cold->value));
+    peet__put32(c, (int32_t)peet__foreign_link(c->image, cold->from - 4, image, cold->value));
     PEET__PUT(c, "\xff\x24\x25"); /* jmp *miss */
     peet__put32(c, STATE(PEET_FOREIGN_MISS_JUMP));
 }

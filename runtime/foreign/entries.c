@@ -187,6 +187,30 @@ static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
     return 0;
 }
 
+/* Returns: whether it can be remembered */
+static int add_entry(struct peet__foreign_image *i, const struct peet__foreign_entry *entry)
+{
+    if (!i->is_late)
+        return 1;                             /* it does not go away */
+    if (!(i->nentries & (i->nentries + 1))) { /* room for 1, 3, 7 ... */
+        struct peet__foreign_entry *more = realloc(i->entries_at, (2 * i->nentries + 1) * sizeof *more);
+        if (!more)
+            return 0;
+        i->entries_at = more;
+    }
+    i->entries_at[i->nentries++] = *entry;
+    return 1;
+}
+
+static void write_entry(const struct peet__foreign_entry *entry)
+{
+    write_jump(entry->through ? entry->through : entry->pc, (uint64_t)entry->stub);
+    if (entry->through) {
+        const uint8_t jump[SHORT_BYTES] = {0xeb, (uint8_t)(entry->through - (entry->pc + SHORT_BYTES))};
+        memcpy((void *)entry->pc, jump, SHORT_BYTES);
+    }
+}
+
 int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
 {
     struct window w;
@@ -199,7 +223,7 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
         return 0;
     if (!(stub = peet__foreign_room(i, STUB_BYTES)))
         return 0;
-    struct peet__foreign_code c = {.at = stub};
+    struct peet__foreign_code c = {.image = i, .at = stub};
     PEET__PUT(&c, "\x51\x64\x48\x8b\x0c\x25"); /* push %rcx; mov %fs:world, %rcx */
     peet__put32(&c, peet__foreign_world_offset);
     uint8_t *const skip = c.at;
@@ -211,14 +235,11 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
     if (!put_displaced(&c, &w))
         return 0;
     peet__put_cold(&c);
-    if (through && !take(i, through))
+    const struct peet__foreign_entry entry = {.pc = pc, .through = through, .stub = stub};
+    if ((through && !take(i, through)) || !add_entry(i, &entry))
         return 0;
     i->cache_at = c.at;
-    write_jump(through ? through : pc, (uint64_t)stub);
-    if (through) {
-        const uint8_t jump[SHORT_BYTES] = {0xeb, (uint8_t)(through - (pc + SHORT_BYTES))};
-        memcpy((void *)pc, jump, SHORT_BYTES);
-    }
+    write_entry(&entry);
     return 1;
 }
 
@@ -262,4 +283,10 @@ void peet__foreign_enter_functions(struct peet__foreign_image *i)
         if (!i->functions[k].recorded && !i->functions[k].chooses &&
             (i->wants_all || i->is_late || i->functions[k].wanted))
             enter(i, i->functions[k].lo);
+}
+
+void peet__foreign_enter_again(const struct peet__foreign_image *i)
+{
+    for (unsigned k = 0; k < i->nentries; k++)
+        write_entry(&i->entries_at[k]);
 }

@@ -23,7 +23,7 @@ struct object {
 
 static struct {
     int (*recorded)(uint64_t pc);
-    void (*look)(uint64_t pc);
+    int (*look)(uint64_t pc);
     struct object *objects;
     unsigned n, room;
     struct peet__foreign_image *gone; /* images of objects that have been unloaded */
@@ -62,19 +62,31 @@ static struct peet__foreign_image *back_again(const struct dl_phdr_info *info)
     return NULL;
 }
 
+/* Where another one lies now, what was made of those that have gone is of no use any more. */
+static void forget_below(const struct peet__foreign_image *image)
+{
+    for (struct peet__foreign_image *i = known.gone; i; i = i->next)
+        if (i->lo < image->hi && image->lo < i->hi)
+            peet__foreign_forget(i);
+}
+
 static struct peet__foreign_image *take(const struct dl_phdr_info *info)
 {
     struct peet_error error;
     struct peet__foreign_image *const first = peet__foreign_images;
     if (!text_of(info))
         return NULL;
-    known.look(text_of(info));
-    if (!back_again(info) && peet__foreign_image_add(info, info->dlpi_name, 1, known.recorded, &error) != 0)
-        return NULL;
-    struct peet__foreign_image *const image = peet__foreign_images;
-    if (image == first)
-        return NULL;
+    struct peet__foreign_image *image = back_again(info);
+    const int looked = !image || image->has_schema ? known.look(text_of(info)) : 0;
+    if (!image) {
+        if (peet__foreign_image_add(info, info->dlpi_name, 1, known.recorded, &error) != 0 ||
+            peet__foreign_images == first)
+            return NULL;
+        image = peet__foreign_images;
+        image->has_schema = looked;
+    }
     image->fixed_lo = image->fixed_hi = 0;
+    forget_below(image);
     put_last(image);
     if (peet__foreign_open(image) == 0)
         return image;
@@ -103,12 +115,18 @@ static int see(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
+/* The last one that went is the first of those that have gone.  Translations of so many stay, of any that is back soon. */
 static void leave(struct peet__foreign_image *image)
 {
+    enum { KEPT = 1024 };
     peet__foreign_image_remove(image);
-    peet__foreign_forget(image);
+    peet__foreign_close(image);
     image->next = known.gone;
     known.gone = image;
+    for (unsigned k = 0; k < KEPT && image; k++)
+        image = image->next;
+    if (image)
+        peet__foreign_forget(image);
 }
 
 static void changed(int of_subject)
@@ -128,7 +146,7 @@ static void changed(int of_subject)
     known.n = kept;
 }
 
-void peet__foreign_objects_begin(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc))
+void peet__foreign_objects_begin(int (*recorded)(uint64_t pc), int (*look)(uint64_t pc))
 {
     known.recorded = recorded;
     known.look = look;

@@ -23,7 +23,7 @@ enum { CACHE_BYTES = 64 << 20, LEAST_CACHE_BYTES = 4 << 20, GRAIN = 1 << 16 };
 
 int64_t peet__foreign_world_offset;
 
-struct trace {
+struct peet__foreign_trace {
     UT_hash_handle hh;
     uint64_t pc; /* the key */
     uint8_t *arrival, *code, *end;
@@ -33,20 +33,23 @@ struct trace {
     struct peet_foreign_block *descs;
     uint64_t links; /* direct jumps that lead here: the last one's number; 0: none */
     struct peet__foreign_image *image;
+    struct peet__foreign_trace *next;     /* of the image's */
     struct peet__foreign_profile profile; /* counts NULL: has none */
 };
 
-static struct trace *traces;
-static struct trace **by_word; /* by number: each trace has one for each of its blocks, with which a path may end */
+static struct peet__foreign_trace *traces;
+/* By number: each trace has one for each of its blocks, with which a path may end. */
+static struct peet__foreign_trace **by_word;
 static uint64_t nwords, room;
 /* Those that may be made anew: their first numbers.  A trace that has been stays as it is, for its words, and for who is on his way
  * through it; its first instruction becomes a jump to the new one. */
 static uint64_t *young, nyoung, young_room;
 
 struct link {
-    uint8_t *site;         /* NULL: it is gone */
-    uint64_t target, next; /* next: of those that lead to the same trace */
-    int32_t asks;          /* the displacement to where the translator is asked */
+    uint8_t *site;               /* NULL: it is gone */
+    uint64_t target, next;       /* next: of those that lead to the same trace */
+    uint64_t next_from, next_to; /* of those of the same image's translations, and to the same image's code */
+    int32_t asks;                /* the displacement to where the translator is asked */
 };
 static struct link *links;
 static uint64_t nlinks, links_room;
@@ -115,7 +118,8 @@ uint8_t *peet__foreign_room(struct peet__foreign_image *i, size_t bytes)
 
 /* ------------------------------------------------------------------------------------------------- links */
 
-uint64_t peet__foreign_link(uint8_t *site, uint64_t target)
+uint64_t peet__foreign_link(struct peet__foreign_image *from, uint8_t *site, struct peet__foreign_image *to,
+    uint64_t target)
 {
     if (nlinks == links_room) {
         const uint64_t more = links_room ? 2 * links_room : 1 << 14;
@@ -125,9 +129,10 @@ uint64_t peet__foreign_link(uint8_t *site, uint64_t target)
         links = l;
         links_room = more;
     }
-    links[nlinks] = (struct link){.site = site, .target = target};
+    links[nlinks] =
+        (struct link){.site = site, .target = target, .next_from = from->links_from, .next_to = to->links_to};
     memcpy(&links[nlinks].asks, site, sizeof links->asks);
-    return ++nlinks;
+    return from->links_from = to->links_to = ++nlinks;
 }
 
 static void aim(uint8_t *site, const uint8_t *code)
@@ -140,7 +145,7 @@ static void aim(uint8_t *site, const uint8_t *code)
         memcpy(site, &near, 4);
 }
 
-static void settle(uint64_t number, struct trace *t)
+static void settle(uint64_t number, struct peet__foreign_trace *t)
 {
     struct link *const link = &links[number - 1];
     link->next = t->links;
@@ -184,7 +189,7 @@ static int describe(struct peet_foreign_block *d, const struct peet__foreign_pla
 static int make_room(void)
 {
     if (nwords + PEET__FOREIGN_PARTS > room) {
-        struct trace **more = realloc(by_word, (2 * room + 1024) * sizeof *more);
+        struct peet__foreign_trace **more = realloc(by_word, (2 * room + 1024) * sizeof *more);
         if (!more)
             return 0;
         by_word = more;
@@ -218,7 +223,7 @@ static uint64_t *counters(struct peet__foreign_image *i, uint32_t n)
 }
 
 /* Its executions are counted.  Returns: whether they are */
-static int begin_profile(struct trace *t, struct peet__foreign_plan *p)
+static int begin_profile(struct peet__foreign_trace *t, struct peet__foreign_plan *p)
 {
     if (nyoung == young_room) {
         uint64_t *more = realloc(young, (2 * young_room + 1024) * sizeof *more);
@@ -237,12 +242,13 @@ static int begin_profile(struct trace *t, struct peet__foreign_plan *p)
 }
 
 /* @profile: of traces; NULL: this one is to make its own */
-static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, peet__foreign_profile_of *profile)
+static struct peet__foreign_trace *translate(struct peet__foreign_image *image, uint64_t pc,
+    peet__foreign_profile_of *profile)
 {
     static struct peet__foreign_plan plan;
     if (image->is_full)
         return NULL;
-    struct trace *t = make_room() ? calloc(1, sizeof *t) : NULL;
+    struct peet__foreign_trace *t = make_room() ? calloc(1, sizeof *t) : NULL;
     if (!t || peet__foreign_analyse(image, pc, profile, &plan))
         return NULL;
     t->image = image;
@@ -250,7 +256,7 @@ static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, p
     plan.counts = NULL;
     if (!profile && plan.n)
         begin_profile(t, &plan);
-    struct peet__foreign_code c = {.at = peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
+    struct peet__foreign_code c = {.image = image, .at = peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
     if (!c.at || !(t->descs = calloc(plan.nparts, sizeof *t->descs)))
         return NULL;
     t->arrival = c.at;
@@ -266,6 +272,8 @@ static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, p
     t->offsets = copy(plan.offsets, plan.n, sizeof *plan.offsets);
     for (uint32_t k = 0; k < t->n; k++)
         by_word[nwords++] = t;
+    t->next = image->traces;
+    image->traces = t;
     enter_returns(image, &plan);
     peet__foreign_counts.blocks += plan.nparts;
     return t;
@@ -275,15 +283,15 @@ static struct trace *translate(struct peet__foreign_image *image, uint64_t pc, p
 
 static const struct peet__foreign_profile *profile_of(uint64_t pc)
 {
-    struct trace *t;
+    struct peet__foreign_trace *t;
     HASH_FIND(hh, traces, &pc, sizeof pc, t);
     return t && t->profile.counts ? &t->profile : NULL;
 }
 
-static void make_anew(struct trace *old)
+static void make_anew(struct peet__foreign_trace *old)
 {
     enum { JUMP_BYTES = 5 };
-    struct trace *t = translate(old->image, old->pc, profile_of), *replaced = NULL;
+    struct peet__foreign_trace *t = translate(old->image, old->pc, profile_of), *replaced = NULL;
     if (!t)
         return;
     peet__foreign_counts.anew++;
@@ -302,23 +310,25 @@ static void make_anew(struct trace *old)
     aim(old->code + JUMP_BYTES - 4, t->code);
 }
 
-void peet__foreign_improve(void)
+/* Looks at so many of those that are young, each time at others.  Those that are looked at and stay are put to where they were, and
+ * the last ones come in place of those that do not. */
+static void improve_some(uint64_t most)
 {
     enum { OFTEN = 64 };
-    uint64_t kept = 0;
+    static uint64_t at;
     if (_r_debug.r_state == RT_DELETE)
         return; /* the text of some image may be gone, and the dynamic linker tells when it knows of it no more */
-    const uint64_t n = nyoung;
-    for (uint64_t k = 0; k < n; k++) {
-        struct trace *const t = by_word[young[k]];
-        if (!t->image)
+    for (most = most < nyoung ? most : nyoung; most && nyoung; most--) {
+        at = at < nyoung ? at : 0;
+        struct peet__foreign_trace *const t = by_word[young[at]];
+        if (t->image && (t->image->is_gone || t->profile.counts[0] < OFTEN)) {
+            at++;
             continue;
-        if (t->profile.counts[0] < OFTEN)
-            young[kept++] = young[k];
-        else
+        }
+        young[at] = young[--nyoung];
+        if (t->image)
             make_anew(t);
     }
-    nyoung = kept;
 }
 
 /* Whose locks do nothing in a process of one thread. */
@@ -338,7 +348,8 @@ static const struct peet__foreign_image *translated_image(uint64_t pc)
 
 static int improve(uint64_t pc)
 {
-    peet__foreign_improve();
+    enum { SOME = 1024 }; /* this comes often, and in large programs 100,000 are young */
+    improve_some(SOME);
     const struct peet__foreign_image *const image = translated_image(pc);
     return image && !is_c_library(image);
 }
@@ -412,10 +423,10 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
     struct peet__foreign_function *f = image ? peet__foreign_function_of(image, target) : NULL;
     enum { SOMETIMES = 64 };
     static uint64_t next_look = SOMETIMES;
-    struct trace *b = NULL;
+    struct peet__foreign_trace *b = NULL;
     uint64_t code;
     if (++peet__foreign_counts.misses >= next_look) { /* at all that are young: in large programs there are 100,000 */
-        peet__foreign_improve();
+        improve_some(nyoung);
         next_look = peet__foreign_counts.misses + SOMETIMES + nyoung / SOMETIMES;
     }
     if (f) {
@@ -441,7 +452,7 @@ const struct peet_foreign_block *peet_foreign_path(uint64_t word, uint32_t *out_
     return by_word[number]->descs;
 }
 
-static uint64_t original_in(const struct trace *t, uint64_t pc)
+static uint64_t original_in(const struct peet__foreign_trace *t, uint64_t pc)
 {
     uint64_t found = t->pc;
     for (uint32_t part = 0, n = 0; part < t->n; part++)
@@ -488,35 +499,71 @@ static int allow(struct peet__foreign_image *i)
 int peet__foreign_open(struct peet__foreign_image *i)
 {
     const int err = allow(i);
-    if (!err)
+    if (err)
+        return err;
+    i->is_gone = 0;
+    if (i->nentries)
+        peet__foreign_enter_again(i);
+    else
         peet__foreign_enter_functions(i);
-    return err;
+    return 0;
 }
 
-static void forget_trace(struct trace *t)
+static void forget_trace(struct peet__foreign_trace *t)
 {
-    struct trace *current;
+    struct peet__foreign_trace *current;
     HASH_FIND(hh, traces, &t->pc, sizeof t->pc, current);
     if (current == t)
         HASH_DEL(traces, t);
     t->image = NULL;
+    t->next = NULL;
     t->arrival = t->code = t->end = NULL;
     t->profile.counts = NULL;
 }
 
+/* The tables know nothing any more of what begins in the image. */
+static void forget_places(const struct peet__foreign_image *i)
+{
+    const uint64_t end = i->hi - i->lo < 0x10000 ? i->hi : i->lo + 0x10000;
+    for (uint32_t table = PEET_FOREIGN_JUMPS; table < PEET_FOREIGN_END; table += PEET_FOREIGN_TABLE_BYTES)
+        for (uint64_t pc = i->lo; pc < end; pc++) {
+            struct peet_foreign_place *const place = (struct peet_foreign_place *)(uintptr_t)table + (pc & 0xffff);
+            if (-place->key >= i->lo && -place->key < i->hi)
+                *place = (struct peet_foreign_place){0, 0};
+        }
+}
+
+/* A program may unload libraries by the hundred, and load them again: only what is the image's is looked at, and what was made for
+ * it stays. */
+void peet__foreign_close(struct peet__foreign_image *i)
+{
+    const uint64_t to = i->links_to;
+    i->is_gone = 1;
+    i->links_to = 0;
+    for (uint64_t k = to, next; k; k = next) { /* its own may stay as they are */
+        struct link *const link = &links[k - 1];
+        next = link->next_to;
+        if (!link->site)
+            continue;
+        if (!is_in_cache(i, (uint64_t)link->site))
+            memcpy(link->site, &link->asks, sizeof link->asks);
+        link->next_to = i->links_to;
+        i->links_to = k;
+    }
+    forget_places(i);
+}
+
 void peet__foreign_forget(struct peet__foreign_image *i)
 {
-    for (uint64_t k = 0; k < nwords; k += by_word[k]->n)
-        if (by_word[k]->image == i)
-            forget_trace(by_word[k]);
-    for (uint64_t k = 0; k < nlinks; k++) {
-        struct link *const link = &links[k];
-        if (is_in_cache(i, (uint64_t)link->site))
-            link->site = NULL;
-        else if (link->site && link->target >= i->lo && link->target < i->hi)
-            memcpy(link->site, &link->asks, sizeof link->asks);
+    for (struct peet__foreign_trace *t = i->traces, *next; t; t = next) {
+        next = t->next;
+        forget_trace(t);
     }
-    memset((void *)(uintptr_t)PEET_FOREIGN_JUMPS, 0, PEET_FOREIGN_END - PEET_FOREIGN_JUMPS);
+    for (uint64_t k = i->links_from; k; k = links[k - 1].next_from)
+        links[k - 1].site = NULL;
+    i->traces = NULL;
+    i->links_from = 0;
+    i->nentries = 0;
     if (i->cache)
         munmap(i->cache, i->cache_bytes);
     while (i->nspent) {
@@ -528,7 +575,7 @@ void peet__foreign_forget(struct peet__foreign_image *i)
     i->nfillings = 0;
 }
 
-int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), struct peet_error *error)
+int peet_foreign_start(int (*recorded)(uint64_t pc), int (*look)(uint64_t pc), struct peet_error *error)
 {
     int err = peet__foreign_images_find(recorded, error);
     if (!err)

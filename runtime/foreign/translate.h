@@ -63,9 +63,18 @@ struct peet__foreign_image {
     int is_full;        /* and there is no room for another one */
     uint64_t *fillings; /* places between functions at which a jump stands now */
     unsigned nfillings;
-    int is_late;                     /* it was loaded when the subject was running */
+    struct peet__foreign_entry {
+        uint64_t pc, through; /* through: a place between functions by way of which it goes; 0: none */
+        const uint8_t *stub;
+    } *entries_at; /* jumps that stand in its text */
+    unsigned nentries;
+    int is_late;    /* it was loaded when the subject was running */
+    int has_schema; /* and peetcc has compiled some of it, which may be known anew when it is loaded again */
+    int is_gone;    /* and is not loaded now: its translations wait for it */
     uint8_t has_recorded, wants_all; /* functions that peetcc has compiled; all others may be called from outside */
     int has_names;
+    struct peet__foreign_trace *traces; /* that begin in it; the last one */
+    uint64_t links_from, links_to; /* numbers of the last direct jump of its translations, and to its code; 0: none */
     /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
     const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
 };
@@ -266,6 +275,7 @@ struct peet__foreign_cold {
 };
 /** Code as it is written. */
 struct peet__foreign_code {
+    struct peet__foreign_image *image; /* whose cache it is in; NULL: in none, so that it has no links */
     uint8_t *at;
     uint32_t ncold;
     struct peet__foreign_cold cold[3 * PEET__FOREIGN_PARTS];
@@ -316,16 +326,17 @@ enum { PEET__FOREIGN_CODE_BYTES = 32 << 10 };
 extern int64_t peet__foreign_world_offset;
 /** Room for that much code within reach of the image; NULL: none */
 uint8_t *peet__foreign_room(struct peet__foreign_image *image, size_t bytes);
-/** Traces that have been executed often are made anew, as their profiles say. */
-void peet__foreign_improve(void);
 /** Is there code that may be translated? */
 int peet__foreign_can_translate(uint64_t pc);
-/** The image's code is entered from now on.  Returns: 0, or PEET_EUNSUPPORTED: it cannot be changed */
+/** The image's code is entered from now on, for the first time or again.  Returns: 0, or PEET_EUNSUPPORTED: it cannot be changed */
 int peet__foreign_open(struct peet__foreign_image *image);
-/** Nothing leads to translations of the image any more, which are gone. */
+/** The image is not loaded any more: nothing of others leads to its translations. */
+void peet__foreign_close(struct peet__foreign_image *image);
+/** The translations of an image that was closed are gone, too. */
 void peet__foreign_forget(struct peet__foreign_image *image);
-/** A number for a direct jump: the rel32 at `site`. */
-uint64_t peet__foreign_link(uint8_t *site, uint64_t target);
+/** A number for a direct jump: the rel32 at `site`, in the translations of one image, to the code of another or the same. */
+uint64_t peet__foreign_link(struct peet__foreign_image *from, uint8_t *site, struct peet__foreign_image *to,
+    uint64_t target);
 
 /* --------------------------------------------------------------------------------------------- entries.c */
 
@@ -335,6 +346,8 @@ int peet__foreign_enter_at(struct peet__foreign_image *image, uint64_t pc);
 void peet__foreign_enter_called(struct peet__foreign_image *image, uint64_t pc);
 /** All functions of an image that may be called from outside. */
 void peet__foreign_enter_functions(struct peet__foreign_image *image);
+/** What led to translations of an image that is loaded again, with the same text, leads there again. */
+void peet__foreign_enter_again(const struct peet__foreign_image *image);
 struct peet__foreign_counts {
     uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses, anew, without_room;
 };
@@ -342,8 +355,9 @@ extern struct peet__foreign_counts peet__foreign_counts;
 
 /* --------------------------------------------------------------------------------------------- objects.c */
 
-/** What is loaded now is known. @recorded: as above; @look: the object at a pc has been loaded */
-void peet__foreign_objects_begin(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc));
+/** What is loaded now is known. @recorded: as above; @look: the object at a pc has been loaded; returns whether it may have been
+ * compiled by peetcc, in part at least */
+void peet__foreign_objects_begin(int (*recorded)(uint64_t pc), int (*look)(uint64_t pc));
 
 /* --------------------------------------------------------------------------------------- for the host */
 
@@ -351,7 +365,7 @@ void peet__foreign_objects_begin(int (*recorded)(uint64_t pc), void (*look)(uint
 int peet_foreign_load(struct peet_error *error);
 /** Begin to record foreign code.  @recorded: by peetcc; @look: an object has been loaded there, of which @recorded will be
  * asked */
-int peet_foreign_start(int (*recorded)(uint64_t pc), void (*look)(uint64_t pc), struct peet_error *error);
+int peet_foreign_start(int (*recorded)(uint64_t pc), int (*look)(uint64_t pc), struct peet_error *error);
 /** Which of LLVM's names of instructions are known; before that. */
 void peet_foreign_set_names(int (*is_known)(const char *name));
 /** The blocks that were executed one behind the other if a record begins with this word; NULL: it is none of these.

@@ -142,3 +142,29 @@ must "$peet" run -q --foreign=record --observe counts -d out.1 -- ./again >print
 same printed <(echo 01000) "libraries did not come where they were to"
 equal "instructions of libother.so" "$(own loops libother.so instructions)" "$((3 + 2 * 1000)) 1"
 equal "instructions of libloops.so" "$(own loops libloops.so instructions | cut -d' ' -f1)" "$((3 + 2 * 100 + 3 + 2 * 1000 + 3 + 2 * 10000 + 3 + 3 * 100000))"
+
+# What was translated of a library serves when it comes again, however often.
+cat >often.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    for (int k = 0; k < atoi(argv[2]); k++) {
+        void *library = dlopen(argv[1], RTLD_NOW);
+        void (*loops)(long) = library ? (void (*)(long))dlsym(library, "loops") : NULL;
+        if (!loops)
+            return 1;
+        loops(10);
+        dlclose(library);
+    }
+    return 0;
+}
+END
+must "$peetcc" -O2 -o often often.c -ldl
+for times in 100 1000; do
+    must "$peet" run -q --foreign=record --observe counts -d out.1 -- ./often ./libother.so $times
+    equal "instructions of $times times libother.so" "$(own loops libother.so instructions)" "$((times * (3 + 2 * 10))) 1"
+    value out.1/stats.json foreign.blocks >blocks.$times
+done
+[ "$(cat blocks.1000)" -lt $(($(cat blocks.100) + 100)) ] ||
+    fail "a library that is opened 1000 times is translated again: $(cat blocks.1000) blocks, with 100 times $(cat blocks.100)"
