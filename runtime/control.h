@@ -28,8 +28,13 @@ struct peet__control {
     void *back;
     /* plain run: thread pointer of the thread that this page is for, others get a copy; 0: no thread does */
     uint64_t first_thread;
+    /* What another copy of the runtime calls, in a namespace of the dynamic linker's own, so that it is not loaded; does not return.
+     * NULL: that cannot be done */
+    void (*refuse)(void);
+    uint64_t magic; /* so that the page is known */
 };
 
+#define PEET__CONTROL_MAGIC 0x6c6f72746e6f6370 /* pcontrol */
 #define PEET__CONTROL_SCRATCH_BEGIN 24
 #define PEET__CONTROL_FIRST_THREAD 112
 
@@ -76,6 +81,9 @@ void peet__stub_clock(void);
 void peet__stub_mark(void);
 void peet__stub_outside(void);
 void peet__stub_return(void);
+
+/** From now on other copies of the runtime are refused by an error of the dynamic linker. */
+void peet__refuse_others(void);
 
 /** The hooks of a simulated run, or the plain run's again. */
 void peet__control_hooks(int simulated);

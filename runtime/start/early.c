@@ -9,6 +9,7 @@
 #include "arch/x86_64/syscall.h"
 #include "control.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -34,10 +35,40 @@ __attribute__((noreturn)) static void die(const char *message, long length)
 
 static void nothing(void) {}
 
+/* dlmopen() loads another copy of this library for what peetcc has compiled; there is one control page.  The first copy fails, in the
+ * name of the second, as the dynamic linker itself fails when a symbol is missing. */
+static void (*signal_error)(int, const char *, const char *, const char *);
+
+static void refuse(void)
+{
+    signal_error(0, "libpeet-rt.so", NULL, "what peetcc has compiled cannot be opened in another namespace (dlmopen)");
+}
+
+void peet__refuse_others(void)
+{
+    *(void **)&signal_error = dlvsym(RTLD_DEFAULT, "_dl_signal_error", "GLIBC_PRIVATE");
+    if (signal_error)
+        peet__ctl->refuse = refuse;
+    else
+        (void)dlerror(); /* the program has asked for nothing */
+}
+
+/* The page may be anybody's, and not to be read: access() says so in place of a fault. */
+static void refuse_second(void)
+{
+    const int is_ours =
+        peet__raw_syscall(SYS_access, PEET_CONTROL_ADDRESS + PEET_CONTROL_BYTES - 1, 0, 0, 0, 0, 0) != -EFAULT &&
+        peet__ctl->magic == PEET__CONTROL_MAGIC;
+    if (is_ours && peet__ctl->refuse)
+        peet__ctl->refuse();
+}
+
 __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(void)
 {
     long page = peet__raw_syscall(SYS_mmap, PEET_CONTROL_ADDRESS, PEET_CONTROL_BYTES, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (page != PEET_CONTROL_ADDRESS)
+        refuse_second();
     if (page != PEET_CONTROL_ADDRESS)
         DIE("peet: the control page cannot be mapped at 0x7ffd0000: the address is taken; "
             "is a second libpeet-rt.so loaded?");
@@ -46,6 +77,7 @@ __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(voi
     if (ring < 0 && ring > -4096)
         DIE("peet: no memory for the scratch ring (8 MiB of address space)");
     volatile struct peet__control *control = peet__ctl;
+    control->magic = PEET__CONTROL_MAGIC;
     control->scratch_begin = control->cursor = (uint64_t *)ring;
     control->scratch_limit = control->limit = (uint64_t *)(ring + PEET__SCRATCH_BYTES);
     /* pc-relative: the address of a hidden function needs no relocation */

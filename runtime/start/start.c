@@ -73,6 +73,7 @@ static int is_simulated(char **envp)
 static void begin_all(int argc, char **argv, char **envp)
 {
     peet__rt.begun = 1;
+    peet__refuse_others();
     if (is_simulated(envp))
         begin_simulated(argc, argv, envp);
     else

@@ -90,6 +90,41 @@ if "$PEETCC" -O2 -static -o static main.c lib.c 2>said; then fail "-static was n
 grep -qi static said || fail "-static was refused without saying so: $(cat said)"
 [ -e static ] && fail "-static left a file"
 
+# namespaces of their own: what peetcc has compiled is refused, by an error that the program sees; what others have is opened
+cat >namespaces.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+static int once(int x) { return x; }
+static void try(const char *path)
+{
+    void *h = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+    int (*work)(int, int (*)(int)) = h ? (int (*)(int, int (*)(int)))dlsym(h, "work") : NULL;
+    printf("%d %s\n", work ? work(3, once) : 0, h ? "opened" : dlerror());
+}
+static void *in_thread(void *path) { return try(path), NULL; }
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    for (int k = 0; k < 20; k++)
+        try(argv[1]);
+    pthread_create(&thread, NULL, in_thread, argv[1]);
+    pthread_join(thread, NULL);
+    try(argv[argc - 1]);
+    return 0;
+}
+C
+"$PEET_PLAIN_CC" -O2 -fPIC -shared -o quiet.so -x c - <<<'int work(int n, int (*f)(int)) { return f(n) + 4; }' || fail "the library"
+"$PEETCC" -O2 -pthread -o namespaces namespaces.c || fail "the program"
+./namespaces ./peet.so ./quiet.so >want || fail "dlmopen, plainly"
+[ "$(grep -c 'libpeet-rt.so: what peetcc has compiled .* namespace' want)" = 21 ] || fail "dlmopen was not refused: $(cat want)"
+[ "$(tail -1 want)" = "7 opened" ] || fail "dlmopen after one that was refused: $(tail -1 want)"
+for foreign in record ranges; do
+    timeout -k 5 60 "$PEET" run --quiet -d o6 --foreign=$foreign -- ./namespaces ./peet.so ./quiet.so >got || fail "dlmopen, $foreign"
+    same want got "dlmopen, $foreign"
+done
+
 # a library that asks for stacks that can be executed, as gcc's do whose nested functions are called by address
 cat >stack.c <<'C'
 #include <string.h>
