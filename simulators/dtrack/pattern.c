@@ -8,9 +8,9 @@
  */
 #include "dtrack.h"
 
+#include "../common/log2.h"
 #include "../common/random.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 struct dtrack_strides *dtrack__strides(struct dtrack *self, struct dtrack_cold *cold)
@@ -139,12 +139,12 @@ double dtrack__entropy(const struct dtrack_strides *s)
         if (s->weights[i]) {
             double p = (double)s->weights[i] / all;
 
-            bits -= p * log2(p);
+            bits -= p * common_log2(p);
         }
     if (s->others) { /* taken for as many different ones */
         double p = (double)s->other_weight / all;
 
-        bits -= p * log2(p / s->others);
+        bits -= p * common_log2(p / s->others);
     }
     return bits > 0 ? bits : 0;
 }
