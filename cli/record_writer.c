@@ -6,6 +6,7 @@
 #include "common.h"
 #include "config/config.h"
 #include "decode/decode.h"
+#include "control.h"
 #include "plain/shared.h"
 #include "trace/recording.h"
 
@@ -237,7 +238,7 @@ static int put_slices(struct peet_cli_record_writer *w, uint32_t thread, uint32_
         w->words += words;
     }
     w->filled[thread]++;
-    w->over[thread] = last != 0;
+    w->over[thread] = last || (n && w->slices[n - 1].why == PEET_SLICE_CRASHED);
     if (!err && last)
         err = peet_recorder_end(w->recorder, stream);
     if (err && !error->code)
@@ -284,10 +285,30 @@ static int crate(struct peet_cli_record_writer *w, const struct peet__real_block
     return err;
 }
 
-static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, struct peet_error *error)
+/** The thread was not asked, but killed: what it has written behind its last slice, of @words so far, becomes one.  Its last record
+ * may be cut.  Returns: how many slices there are then */
+static uint32_t read_rest(struct peet_cli_record_writer *w, const struct peet__real_block *b, uint32_t n,
+    uint32_t *inout_words)
 {
-    const uint32_t n = atomic_load(&b->nslices), parcels = atomic_load(&b->nparcels), thread = b->thread;
-    uint32_t words;
+    const struct peet__real_thread_info *t = &w->shared->threads[b->thread];
+    const volatile struct peet__control *control = peet__real_control(w->shared, b->thread);
+    const uint64_t bytes = (t->paused ? t->paused : (uint64_t)control->cursor) - t->words, end = bytes / 8;
+
+    if (end <= *inout_words || end > PEET__REAL_WORDS + PEET__REAL_SLACK || bytes % 8 || n == PEET__REAL_SLICES)
+        return n;
+    w->slices[n] = (struct peet_slice){.why = PEET_SLICE_CRASHED,
+        .cycle = n ? w->slices[n - 1].cycle : w->last[b->thread],
+        .words = b->words + *inout_words,
+        .n = end - *inout_words};
+    *inout_words = (uint32_t)end;
+    return n + 1;
+}
+
+/** @left: when the program was over */
+static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, int left, struct peet_error *error)
+{
+    const uint32_t parcels = atomic_load(&b->nparcels), thread = b->thread;
+    uint32_t n = atomic_load(&b->nslices), words;
 
     if (thread >= PEET__REAL_THREADS)
         return damaged(error);
@@ -295,7 +316,9 @@ static int block(struct peet_cli_record_writer *w, const struct peet__real_block
         return crate(w, b, parcels, error);
     if (n > PEET__REAL_SLICES || (words = read_slices(w, b->slices, n, b->words)) == UINT32_MAX)
         return damaged(error);
-    return put_slices(w, thread, n, words, NULL, b->last, error);
+    if (left && !b->last)
+        n = read_rest(w, b, n, &words);
+    return n || !left ? put_slices(w, thread, n, words, NULL, b->last, error) : 0;
 }
 
 /** The blocks that a thread was filling when the program was killed, unless the thread had handed over what is in them. */
@@ -308,9 +331,8 @@ static int left_blocks(struct peet_cli_record_writer *w, uint32_t thread, struct
         const struct peet__real_block *b =
             own[i] && own[i] <= w->shared->nblocks ? peet__real_block(w->shared, own[i] - 1) : NULL;
 
-        if (b && b->thread == thread &&
-            (i ? atomic_load(&b->nslices) && b->number == w->filled[thread] : atomic_load(&b->nparcels)))
-            err = block(w, b, error);
+        if (b && b->thread == thread && (i ? b->number == w->filled[thread] : atomic_load(&b->nparcels)))
+            err = block(w, b, 1, error);
     }
     return err;
 }
@@ -345,7 +367,7 @@ int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, str
         if (!i || i > s->nblocks)
             break;
         w->done++;
-        err = block(w, peet__real_block(s, i - 1), error);
+        err = block(w, peet__real_block(s, i - 1), 0, error);
         if (err)
             return err;
         w->held[w->nheld++] = i - 1;

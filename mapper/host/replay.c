@@ -432,8 +432,10 @@ unsigned peet__replay_resume(struct peet_replay *r, struct peet_source_context *
     memcpy(words, slice.words, slice.n * sizeof *words);
     c->cursor = words;
     c->end = words + slice.n;
-    if (slice.why == PEET_SLICE_CRASHED)
+    if (slice.why == PEET_SLICE_CRASHED) {
         tape->expected = slice.result;
+        r->cut |= !slice.result;
+    }
     tape->answered = slice.why == PEET_SLICE_EVENT;
     tape->forks += slice.why == PEET_SLICE_EVENT && ends_with(c, PEET_ABSTRACT_DOALL_FORK, 6);
     tape->asking = slice.why == PEET_SLICE_EVENT && tape->worker && ends_with(c, PEET_ABSTRACT_DOALL_START, 1);

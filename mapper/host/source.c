@@ -154,7 +154,8 @@ static enum peet_yield resume_replayed(struct peet_source *s, struct peet_source
     c->done = why == PEET_SLICE_DONE || why == PEET_SLICE_CRASHED;
     if (why == PEET_SLICE_CRASHED) {
         c->crashed = 1;
-        s->args[0] = c->tape->expected;
+        c->ends_all = c->tape->expected != 0; /* else its words end here, and it is unknown why */
+        s->args[0] = c->ends_all ? c->tape->expected : s->args[0];
     }
     return why == PEET_SLICE_EVENT ? PEET_YIELD_EVENT : c->done ? PEET_YIELD_DONE : PEET_YIELD_FULL;
 }
@@ -502,7 +503,7 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
                 return kind;
             return peet_error_set(error, PEET_ESTREAM, "context %u: the last record of its words is cut off", context);
         }
-        if (c->crashed) {
+        if (c->crashed && c->ends_all) {
             out_event->abstract =
                 (struct peet_abstract_event){.type = PEET_ABSTRACT_PROGRAM_EXIT, .nargs = 1, .args = s->args};
             return PEET_EVENT_ABSTRACT;
@@ -791,7 +792,7 @@ int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *e
     c->end = end;
     if (peet__source_notes(s, c))
         s->notes_lost = 1;
-    c->done = c->crashed = 1;
+    c->done = c->crashed = c->ends_all = 1;
     if (s->record)
         peet__record_slice(s->record, context, c, PEET_SLICE_CRASHED, (uint64_t)status);
     s->args[0] = (uint64_t)status;

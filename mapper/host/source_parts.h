@@ -64,6 +64,7 @@ struct peet_source_context {
     int done;
     int thread;                          /* its stack and thread pointer are a thread's of the subject */
     int crashed;                         /* done by a crash: its last record may be cut */
+    int ends_all;                        /* and the program with it */
     struct peet_source_segment *segment; /* of a marked iteration */
     struct peet_source_loop *loop;       /* the marked loop that it carries */
     struct peet_source_repeat *repeat;   /* what it looks at again and again, or NULL */

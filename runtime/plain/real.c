@@ -13,7 +13,8 @@
  *   1. Nothing here allocates or locks.  It may not be entered by handlers of signals: on a thread that runs one,
  *      nothing is recorded.
  *   2. `peet__real_self` is NULL as long as the thread has no block.  It then records into a scratch ring (ring.c).
- *   3. The thread's control page says how far its words go; a block's slices say how far they are whole.
+ *   3. The thread's control page says how far its words go; a block's slices say how far they are whole.  Both are seen by
+ *      who writes the trace (shared.h).
  */
 #include "plain/parcel.h"
 #include "plain/real.h"
@@ -180,21 +181,22 @@ static int take_block(struct peet__real *r)
     r->block->number = r->filled;
     r->whole = 0;
     atomic_store(&r->block->nslices, 0);
-    shared->threads[r->thread].block = i + 1;
     r->control->cursor = r->block->words;
     set_limit(r);
+    shared->threads[r->thread].words = (uint64_t)r->block->words;
+    atomic_signal_fence(memory_order_seq_cst);
+    shared->threads[r->thread].block = i + 1;
     return 1;
 }
 
-/** What has been written since the last slice is one.  @now: when it was over */
-static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
+/** What has been written since the last slice, and so many words behind the cursor, are one.  @now: when it was over */
+static void end_slice_behind(struct peet__real *r, unsigned why, uint64_t now, unsigned words)
 {
     struct peet__real_block *b = r->block;
     const uint32_t k = atomic_load_explicit(&b->nslices, memory_order_relaxed);
-    const uint64_t at = (uint64_t)(r->control->cursor - b->words);
+    const uint64_t at = (uint64_t)(r->control->cursor - b->words) + words;
 
     if (at > PEET__REAL_WORDS + PEET__REAL_SLACK || at < r->whole) { /* somebody without a ring of his own was here */
-        r->control->cursor = b->words + r->whole;
         set_limit(r);
     } else {
         r->words += at - r->whole;
@@ -207,6 +209,12 @@ static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
     b->slices[k] = (struct peet__real_slice){r->whole, why, r->result, r->tick};
     r->result = 0;
     atomic_store_explicit(&b->nslices, k + 1, memory_order_release);
+    r->control->cursor = b->words + r->whole;
+}
+
+static void end_slice(struct peet__real *r, unsigned why, uint64_t now)
+{
+    end_slice_behind(r, why, now, 0);
 }
 
 /** A crate for what the thread has written, if it has none and if it may have one: waiting for a block might take for
@@ -248,9 +256,10 @@ static int pass_on(struct peet__real *r)
     peet__parcel_fill(r->parcels, r->crate, r->block, r->whole);
     /* In this order: a kill in between leaves an empty block, or one that the writer finds packed already. */
     atomic_store(&r->block->nslices, 0);
+    r->control->cursor = r->block->words;
+    atomic_signal_fence(memory_order_seq_cst);
     r->block->number = ++r->filled;
     r->whole = 0;
-    r->control->cursor = r->block->words;
     set_limit(r);
     if (last || r->crate->used >= PEET__REAL_CRATE)
         send_crate(r, last);
@@ -298,14 +307,26 @@ static int room(struct peet__real *r, unsigned words, unsigned slices, uint64_t 
     return next_block(r, now);
 }
 
-static void put(struct peet__real *r, unsigned type, unsigned nargs, const uint64_t *args)
+/** Returns: how many words it has */
+static unsigned put_behind(const struct peet__real *r, unsigned type, unsigned nargs, const uint64_t *args)
 {
     uint64_t *at = r->control->cursor;
 
     at[0] = PEET_RAW_ABSTRACT(type, nargs);
     for (unsigned i = 0; i < nargs; i++)
         at[1 + i] = args[i];
-    r->control->cursor = at + 1 + nargs;
+    return 1 + nargs;
+}
+
+static void put(struct peet__real *r, unsigned type, unsigned nargs, const uint64_t *args)
+{
+    r->control->cursor += put_behind(r, type, nargs, args);
+}
+
+/** What ends a slice is there with it. */
+static void put_event(struct peet__real *r, unsigned type, unsigned nargs, const uint64_t *args, uint64_t now)
+{
+    end_slice_behind(r, PEET_SLICE_EVENT, now, put_behind(r, type, nargs, args));
 }
 
 static struct peet__real *recording(void)
@@ -344,8 +365,7 @@ void peet_rt_real_event(unsigned type, unsigned nargs, const uint64_t *args)
 
     if (!r || !room(r, nargs + 1, 1, now))
         return;
-    put(r, type, nargs, args);
-    end_slice(r, PEET_SLICE_EVENT, now);
+    put_event(r, type, nargs, args, now);
     spent(r, now);
 }
 
@@ -412,16 +432,12 @@ static int ordered(struct peet__real *r, const struct rank *rank, unsigned type,
 
     if (!room(r, 2 * 6 + nargs + 1, 3, now))
         return 0;
-    put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_slice(r, PEET_SLICE_EVENT, now);
-    if (nargs) {
-        put(r, type, nargs, args);
-        end_slice(r, PEET_SLICE_EVENT, now);
-    }
+    put_event(r, PEET_ABSTRACT_ORDER, 5, order, now);
+    if (nargs)
+        put_event(r, type, nargs, args, now);
     r->result = result;
     order[2] = PEET_ORDER_END;
-    put(r, PEET_ABSTRACT_ORDER, 5, order);
-    end_slice(r, PEET_SLICE_EVENT, now);
+    put_event(r, PEET_ABSTRACT_ORDER, 5, order, now);
     return 1;
 }
 
@@ -492,7 +508,10 @@ static int begin_thread(uint32_t number)
     memset(r, 0, sizeof *r);
     r->thread = number;
     r->control = peet__ring_take();
-    if (!r->control || !take_block(r))
+    if (!r->control)
+        return 0;
+    peet__ring_share(r->control, peet__real_control(shared, number));
+    if (!take_block(r))
         return 0;
     peet__real_self = r;
     peet__real_any = 1;
@@ -605,6 +624,7 @@ int peet__real_pauses(int handler)
         return 0;
     if (!r->pauses++) {
         r->cursor = r->control->cursor;
+        shared->threads[r->thread].paused = (uint64_t)r->cursor;
         leave_block(r);
     }
     if (handler)
@@ -620,6 +640,7 @@ void peet__real_goes_on(int paused)
         return;
     r->control->cursor = r->cursor;
     set_limit(r);
+    shared->threads[r->thread].paused = 0;
 }
 
 /* --------------------------------------------------------------------------------- begin and end */
@@ -742,6 +763,7 @@ static void forked(void)
     struct peet__real *r = peet__real_self;
 
     peet__real_self = NULL;
+    peet__ring_unshare();
     peet__ctl->stub = (void *)peet__stub_plain;
     if (r)
         leave_block(r);

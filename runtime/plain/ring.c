@@ -33,6 +33,7 @@ _Static_assert(sizeof(struct peet__control) <= PEET_CONTROL_BYTES, "copies are w
 static struct copy {
     uint64_t page; /* 0: not made yet */
     int32_t owner; /* a thread's number; 0: nobody's, or just being made */
+    int shared;    /* its control page is */
 } copies[COPIES];
 static uint32_t ncopies, next_look;
 
@@ -85,6 +86,28 @@ struct peet__control *peet__ring_take(void)
     control->limit = control->scratch_limit = control->scratch_begin + PEET__SCRATCH_BYTES / 8;
     peet__set_gs(c->page - PEET_CONTROL_ADDRESS);
     return control;
+}
+
+void peet__ring_share(struct peet__control *control, void *page)
+{
+    *(struct peet__control *)page = *control;
+    for (uint32_t i = 0; i < COPIES && copies[i].page; i++)
+        if (copies[i].page == (uint64_t)control)
+            copies[i].shared = peet__raw_syscall(SYS_mremap, (long)page, 0, PEET_CONTROL_BYTES,
+                                   MREMAP_MAYMOVE | MREMAP_FIXED, (long)control, 0) == (long)control;
+}
+
+void peet__ring_unshare(void)
+{
+    for (uint32_t i = 0; i < COPIES && copies[i].page; i++) {
+        struct peet__control *const control = (struct peet__control *)copies[i].page, saved = *control;
+        if (!copies[i].shared)
+            continue;
+        peet__raw_syscall(SYS_mmap, (long)control, PEET_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        *control = saved;
+        copies[i].shared = 0;
+    }
 }
 
 void peet__ring_own(uint64_t *frame, const uint64_t *xmm)

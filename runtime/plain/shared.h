@@ -4,8 +4,9 @@
  * trace (cli/record_writer.c).  Nothing here needs a lock:
  *
  *   1. A block belongs to the stack of free ones, to one thread, to the queue of full ones, or to the writer.
- *   2. A thread fills its block with words and says, slice by slice, how far it is whole (`nslices`, written last).  What
- *      is not part of a slice yet is lost if the program is killed.
+ *   2. A thread fills its block with words and says, slice by slice, how far it is whole (`nslices`, written last).  Its
+ *      control page lies here, too: if the program is killed, words behind the last slice go up to the cursor.  Both move on
+ *      when what is behind them is there, the cursor behind the slice: an event is in its slice or not there.
  *   3. A thread's blocks come into the queue in the order in which it has filled them.  The queue has a place for each
  *      block there is, so that it is never full.
  *   4. Nothing is overwritten: a thread that finds no free block waits for the writer.
@@ -87,6 +88,8 @@ struct peet__real_thread_info {
     uint64_t parent, ordinal, fs_base, stack_lo, stack_hi, function, argument;
     uint32_t block, crate; /* that it fills, and 1; 0: none */
     _Atomic uint32_t known;
+    uint64_t words;        /* where the words of its block are in the program, */
+    uint64_t paused;       /* and how far they go if a handler of a signal runs there: else its control page says so */
     uint64_t waited_ticks; /* for a free block */
     uint64_t overhead_ticks;
 };
@@ -127,7 +130,8 @@ struct peet__real_shared {
     struct peet__real_place places[PEET__REAL_PLACES];
 };
 
-/* Behind it: _Atomic uint32_t next[nblocks], _Atomic uint32_t full[nblocks], and the blocks, from a page on. */
+/* Behind it: _Atomic uint32_t next[nblocks], _Atomic uint32_t full[nblocks], and from a page on the control pages of threads and the
+ * blocks. */
 
 static inline _Atomic uint32_t *peet__real_next(struct peet__real_shared *s)
 {
@@ -140,9 +144,20 @@ static inline _Atomic uint32_t *peet__real_full(struct peet__real_shared *s)
     return peet__real_next(s) + s->nblocks;
 }
 
-static inline uint64_t peet__real_blocks_offset(uint32_t nblocks)
+static inline uint64_t peet__real_controls_offset(uint32_t nblocks)
 {
     return (sizeof(struct peet__real_shared) + 2 * sizeof(uint32_t) * (uint64_t)nblocks + 4095) & ~(uint64_t)4095;
+}
+
+static inline uint64_t peet__real_blocks_offset(uint32_t nblocks)
+{
+    return peet__real_controls_offset(nblocks) + (uint64_t)PEET__REAL_THREADS * PEET_CONTROL_BYTES;
+}
+
+/** A thread's control page. */
+static inline void *peet__real_control(struct peet__real_shared *s, uint32_t thread)
+{
+    return (char *)s + peet__real_controls_offset(s->nblocks) + (uint64_t)thread * PEET_CONTROL_BYTES;
 }
 
 static inline struct peet__real_block *peet__real_block(struct peet__real_shared *s, uint32_t i)

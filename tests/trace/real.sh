@@ -207,6 +207,76 @@ assert not places or len(bases) == 1, bases
 END
 done
 
+# Short programs that a signal ends, in whatever way: all that was executed up to then is in the trace.  Children of fork() leave
+# nothing in it, and disturb nothing.
+cat >brief.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long sum;
+__attribute__((noinline)) static void work(int n)
+{
+    for (int k = 0; k < n; k++)
+        sum += k & 3;
+}
+static void *run(void *n) { return work((int)(long)n), NULL; }
+static void in_handler(int signal)
+{
+    work(700);
+    kill(getpid(), SIGKILL);
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    work(1000);
+    for (int k = 0; k < 2; k++) {
+        const pid_t child = fork();
+        if (!child) {
+            work(5000);
+            pthread_create(&thread, NULL, run, (void *)3000);
+            pthread_join(thread, NULL);
+            if (k)
+                abort();
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+        work(1000);
+    }
+    if (!strcmp(argv[1], "thread")) {
+        pthread_create(&thread, NULL, run, (void *)2000);
+        pthread_join(thread, NULL);
+    }
+    if (!strcmp(argv[1], "handler"))
+        signal(SIGSEGV, in_handler);
+    if (!strcmp(argv[1], "abort"))
+        abort();
+    if (!strcmp(argv[1], "kill"))
+        kill(getpid(), SIGKILL);
+    if (!strcmp(argv[1], "exit"))
+        _exit(3);
+    *(volatile int *)8 = 1;
+    return 0;
+}
+END
+must "$peetcc" -O1 -pthread -o brief brief.c
+of_work() { "$PEET_PREFIX/tests/json-get" -r brief.run/stats.json counts.functions name instructions calls | awk '$1 == "work" { print $2, $3 }'; }
+for how in exit segv abort kill handler thread; do
+    rm -rf brief.peet
+    ("$peet" record -q -d brief.peet -- ./brief $how) 2>/dev/null
+    status=0
+    "$peet" run -q --from brief.peet --observe counts -d brief.run || status=$?
+    equal "status of the replay of what ended by $how" $status $([ $how = exit ] && echo 3 || echo 0)
+    case $how in
+    exit) expected=$(of_work) ;;
+    thread) equal "calls of work in what ended by a signal, with a thread" "$(of_work | cut -d' ' -f2)" 4 ;;
+    *) equal "instructions and calls of work in what ended by $how" "$(of_work)" "$expected" ;;
+    esac
+done
+equal "calls of work in what ended by _exit" "${expected#* }" 3
+
 # A full disk: the program goes on to its end, unrecorded; and the status says so.
 sed 's/for (long r = 0, k = (long)arg;; r++)/for (long r = 0, k = (long)arg; r < 40000; r++)/' long.c >short.c
 must "$peetcc" -O2 -pthread short.c -o short
