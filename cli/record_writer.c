@@ -400,16 +400,20 @@ static double ticks_per_second(const struct peet_cli_record_writer *w)
 static char *ending(const struct peet_cli_record_writer *w, int wait_status, const struct peet_cli_recorded *r)
 {
     const struct peet__real_shared *s = w->shared;
+    char other[PATH_MAX];
     json_t *all;
     char *text;
 
-    all = json_pack("{s:s,s:i,s:{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I}}", "reason",
-        WIFSIGNALED(wait_status) ? "signal" : "exit", "status",
-        WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "real", "ticks_per_second",
-        ticks_per_second(w), "ticks_per_word", (double)s->word_millicycles * 1e-3, "ticks_per_event",
-        (double)s->event_millicycles * 1e-3, "ran_seconds", r->ran_s, "cpu_seconds", r->cpu_s, "overhead_seconds",
-        r->overhead_s, "waited_seconds", r->waited_s, "unrecorded_threads", (json_int_t)r->unrecorded_threads,
-        "signal_handlers", (json_int_t)r->handlers);
+    snprintf(other, sizeof(other), "%.*s", (int)sizeof(s->replaced_by), s->replaced_by);
+    all = json_pack("{s:s,s:i,s:o*,s:{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I}}", "reason",
+        other[0]                       ? "exec"
+            : WIFSIGNALED(wait_status) ? "signal"
+                                       : "exit",
+        "status", WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "program",
+        other[0] ? peet_stats_text(other) : NULL, "real", "ticks_per_second", ticks_per_second(w), "ticks_per_word",
+        (double)s->word_millicycles * 1e-3, "ticks_per_event", (double)s->event_millicycles * 1e-3, "ran_seconds",
+        r->ran_s, "cpu_seconds", r->cpu_s, "overhead_seconds", r->overhead_s, "waited_seconds", r->waited_s,
+        "unrecorded_threads", (json_int_t)r->unrecorded_threads, "signal_handlers", (json_int_t)r->handlers);
     text = all ? json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
     json_decref(all);
     return text;

@@ -95,7 +95,9 @@ static void info_text(const json_t *info, const char *name)
             printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(made, "seed")));
         printf("  made      %s by peet %s\n", text_of(made, "date"), text_of(made, "peet"));
     }
-    if (end)
+    if (end && !strcmp(text_of(end, "reason"), "exec"))
+        printf("  end       exec, of %s\n", text_of(end, "program"));
+    else if (end)
         printf("  end       %s, status %" JSON_INTEGER_FORMAT "\n", text_of(end, "reason"),
             json_integer_value(json_object_get(end, "status")));
     printf("  contents  %" JSON_INTEGER_FORMAT " contexts, %" JSON_INTEGER_FORMAT " words in %" JSON_INTEGER_FORMAT

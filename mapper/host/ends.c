@@ -65,11 +65,11 @@ json_t *peet_host_deadlock(const struct peet_host_run *run, const struct peet_er
         "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
 }
 
-json_t *peet_host_exited(const struct peet_host_run *run, int status)
+json_t *peet_host_exited(const struct peet_host_run *run, int status, const char *other)
 {
     struct peet_map_blocked left[BLOCKED_SHOWN];
     unsigned n = peet_map_left(run->map, BLOCKED_SHOWN, left);
-    const char *quiet = peet_rt_setting("PEET_QUIET"), *other = peet_rt_replaced_by();
+    const char *quiet = peet_rt_setting("PEET_QUIET");
     const int said = !quiet || strcmp(quiet, "1");
     json_t *list = json_array();
 

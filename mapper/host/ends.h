@@ -23,7 +23,7 @@ struct peet_host_run {
 json_t *peet_host_deadlock(const struct peet_host_run *run, const struct peet_error *error);
 
 /** Reports the threads that the program's end has cut off, for their work is not in the results.  @status: the exit
- * status.  Returns: the end as JSON, the caller's */
-json_t *peet_host_exited(const struct peet_host_run *run, int status);
+ * status.  @other: the program that it has executed in its own place, or NULL.  Returns: the end as JSON, the caller's */
+json_t *peet_host_exited(const struct peet_host_run *run, int status, const char *other);
 
 #endif

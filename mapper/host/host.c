@@ -450,7 +450,7 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     }
     json_decref(end);
     if (host.record)
-        peet_host_record_end(host.record, "signal", 128 + signal, peet_map_cycles(host.map), &error);
+        peet_host_record_end(host.record, "signal", 128 + signal, NULL, peet_map_cycles(host.map), &error);
 }
 
 /* ------------------------------------------------------------------------------------------ main */
@@ -498,12 +498,12 @@ static int open_replay(struct peet_error *error)
 }
 
 /** The trace that is kept is whole, whatever became of the program. */
-static int end_record(const char *reason, int status, struct peet_error *error)
+static int end_record(const char *reason, int status, const char *other, struct peet_error *error)
 {
     struct peet_record *kept = host.record;
 
     host.record = NULL;
-    return kept ? peet_host_record_end(kept, reason, status, peet_map_cycles(host.map), error) : 0;
+    return kept ? peet_host_record_end(kept, reason, status, other, peet_map_cycles(host.map), error) : 0;
 }
 
 struct running {
@@ -556,7 +556,7 @@ static int module_ended(const struct peet_error *error)
             error->message, &write_error) &&
         write_error.code)
         peet_host_report("%s", write_error.message);
-    end_record("failure", STATUS_FAILED, &write_error);
+    end_record("failure", STATUS_FAILED, NULL, &write_error);
     if (peet_host_hung())
         die_by(peet_host_hung());
     return STATUS_FAILED;
@@ -603,7 +603,7 @@ static int set_paths(const char *output, struct peet_error *error)
 }
 
 /** How the run has ended, as JSON, the caller's. */
-static json_t *ended(const struct peet_host_run *ending, int status)
+static json_t *ended(const struct peet_host_run *ending, int status, const char *other)
 {
     const int signal = host.replay ? peet_replay_signal(host.replay) : 0;
 
@@ -614,7 +614,7 @@ static json_t *ended(const struct peet_host_run *ending, int status)
     if (signal) /* where, only the run itself knew */
         return json_pack("{s:s,s:i,s:s,s:i}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
             "status", status);
-    return peet_host_exited(ending, status);
+    return peet_host_exited(ending, status, other);
 }
 
 /* The run has ended by itself, or at what --until asked for.  Returns: the exit status, or a peet_err */
@@ -633,9 +633,12 @@ static int finish(const struct peet_host_run *ending, struct peet_error *error)
                         : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
-    err = write_results(ended(ending, status), NULL, error);
-    if (end_record("exit", status, &write_error) && !err)
+    char *const then = host.replay ? peet_replay_replaced_by(host.replay) : NULL;
+    const char *const other = host.replay ? then : peet_rt_replaced_by();
+    err = write_results(ended(ending, status, other), NULL, error);
+    if (end_record(other ? "exec" : "exit", status, other, &write_error) && !err)
         err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
+    free(then);
     if (peet_host_hung())
         die_by(peet_host_hung());
     return err == PEET_EMODULE && !error->code ? STATUS_FAILED : err ? err : status;
@@ -663,11 +666,11 @@ static int finish_early(const struct peet_host_run *ending, int err, int executi
     if (err == PEET_EDEADLOCK) {
         if (write_results(peet_host_deadlock(ending, error), NULL, &write_error) && write_error.code)
             peet_host_report("%s", write_error.message);
-        if (end_record("deadlock", STATUS_DEADLOCK, &write_error))
+        if (end_record("deadlock", STATUS_DEADLOCK, NULL, &write_error))
             peet_host_report("trace: %s", write_error.message);
         return STATUS_DEADLOCK;
     }
-    end_record("failure", STATUS_FAILED, &write_error);
+    end_record("failure", STATUS_FAILED, NULL, &write_error);
     return err;
 }
 

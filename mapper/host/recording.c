@@ -108,12 +108,14 @@ int peet_host_record(const struct peet_config *config, uint64_t level, struct pe
     return err;
 }
 
-int peet_host_record_end(struct peet_record *record, const char *reason, int status, uint64_t cycles,
+int peet_host_record_end(struct peet_record *record, const char *reason, int status, const char *other, uint64_t cycles,
     struct peet_error *error)
 {
     live.record = NULL;
     return peet_record_close(record,
-        json_pack("{s:s,s:i,s:o}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles)), error);
+        json_pack("{s:s,s:i,s:o,s:o*}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles), "program",
+            other ? peet_stats_text(other) : NULL),
+        error);
 }
 
 int peet_host_replay_images(struct peet_replay *replay, uint64_t pc, peet_host_add_image *add, struct peet_error *error)

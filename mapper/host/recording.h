@@ -24,8 +24,10 @@ int peet_host_record(const struct peet_config *config, uint64_t level, struct pe
     struct peet_error *error);
 /** The observer `trace` of a configuration, or nobserver */
 size_t peet_host_trace_observer(const struct peet_config *config);
-/** peet_host_record_end() - the run is over, for this reason ("exit", "signal", ...).  Returns: 0 or a peet_err */
-int peet_host_record_end(struct peet_record *record, const char *reason, int status, uint64_t cycles,
+/** peet_host_record_end() - the run is over, for this reason ("exit", "signal", ...)
+ * @other: "exec": what the program executed in its own place; else NULL
+ * Returns: 0 or a peet_err */
+int peet_host_record_end(struct peet_record *record, const char *reason, int status, const char *other, uint64_t cycles,
     struct peet_error *error);
 
 /** What to do with an image of a recording. */

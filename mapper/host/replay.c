@@ -213,6 +213,17 @@ int peet_replay_signal(const struct peet_replay *r)
     return is ? (int)status - SIGNALS : 0;
 }
 
+char *peet_replay_replaced_by(const struct peet_replay *r)
+{
+    json_t *ending = ending_of(r);
+    const char *reason = json_string_value(json_object_get(ending, "reason")),
+               *program = json_string_value(json_object_get(ending, "program"));
+    char *const copy = reason && program && !strcmp(reason, "exec") ? strdup(program) : NULL;
+
+    json_decref(ending);
+    return copy;
+}
+
 const struct peet_error *peet_replay_error(const struct peet_replay *r)
 {
     return &r->error;

@@ -90,6 +90,8 @@ int peet_replay_cut(const struct peet_replay *replay);
 int peet_replay_is_part(const struct peet_replay *replay);
 /** peet_replay_signal() - Returns: the number of the signal that ended the recorded run; 0: none did */
 int peet_replay_signal(const struct peet_replay *replay);
+/** peet_replay_replaced_by() - Returns: what the recorded program executed in its own place, the caller's; NULL: nothing */
+char *peet_replay_replaced_by(const struct peet_replay *replay);
 /** peet_replay_error() - the recording is damaged: what it said */
 const struct peet_error *peet_replay_error(const struct peet_replay *replay);
 

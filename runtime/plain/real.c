@@ -772,7 +772,7 @@ static void forked(void)
 static void last_handler(int status, void *arg)
 {
     (void)arg;
-    peet__real_program_ends(status);
+    peet__real_program_ends(status, NULL);
 }
 
 static int is_viewed(struct dl_phdr_info *info, size_t size, void *arg)
@@ -824,7 +824,7 @@ void peet_rt_real_leaves(void)
     mine.leaves = 1;
 }
 
-void peet__real_program_ends(int status)
+void peet__real_program_ends(int status, const char *other)
 {
     struct peet__real *r = recording();
     const uint64_t arg = (uint64_t)(int64_t)status, all[] = {PEET_NEVER, PEET_NEVER};
@@ -835,6 +835,7 @@ void peet__real_program_ends(int status)
     if (r->leaves) /* what others do comes before, on a machine on which it takes longer, too */
         peet_rt_real_event(PEET_ABSTRACT_THREAD_JOIN, 2, all);
     peet_rt_real_event(PEET_ABSTRACT_PROGRAM_EXIT, 1, &arg);
+    strncpy(shared->replaced_by, other ? other : "", sizeof shared->replaced_by - 1);
     atomic_store(&shared->status, status);
     shared->last_tick = ticks();
     atomic_store(&shared->exited, 1);

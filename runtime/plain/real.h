@@ -68,8 +68,8 @@ void peet__real_thread_begins(uint32_t number);
 void peet__real_thread_ends(void);
 /** The calling thread has made it after all, or could not. */
 void peet__real_created(uint32_t number, int made, int detached);
-/** The program ends with this status. */
-void peet__real_program_ends(int status);
+/** The program ends with this status, or executes another one in its place. */
+void peet__real_program_ends(int status, const char *other);
 /** A block of memory is the program's: noted, if the caller's are.  Returns: the block */
 void peet__real_note_block(const void *p, size_t bytes, uint64_t caller);
 static inline void *peet__real_allocated(void *p, size_t bytes, uint64_t caller)

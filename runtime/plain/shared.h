@@ -125,6 +125,7 @@ struct peet__real_shared {
     uint64_t event_millicycles; /* ... and an event's record, beyond what is measured each time */
     uint64_t first_tick, last_tick;
     _Atomic int exited, status;
+    char replaced_by[PATH_MAX]; /* a program, in the place of the one that was recorded; empty: none */
     struct peet__real_thread_info threads[PEET__REAL_THREADS];
     struct peet__real_image images[PEET__REAL_IMAGES];
     struct peet__real_place places[PEET__REAL_PLACES];

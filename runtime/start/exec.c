@@ -76,7 +76,7 @@ static void before(const char *file, int found)
         peet__exit_record(0);
     }
     if (found && peet__real_on())
-        peet__real_program_ends(0);
+        peet__real_program_ends(0, file);
     if (found)
         peet__rlimit_exec();
 }

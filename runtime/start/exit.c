@@ -51,7 +51,7 @@ void peet__exit_record(int status)
     struct peet__rt *rt = &peet__rt;
     uint64_t arg = (uint64_t)(int64_t)status;
     if (peet__real_on())
-        peet__real_program_ends(status);
+        peet__real_program_ends(status, NULL);
     if (!rt->simulated || !peet__is_subject() || rt->current->exits)
         return;
     rt->current->exits = 1;

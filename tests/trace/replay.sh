@@ -69,4 +69,29 @@ for key in reason signal signal_name; do
     equal "$key of its end" "$(value aborted.again/stats.json end.$key)" "$(value aborted/stats.json end.$key)"
 done
 equal "instructions of what was aborted" "$(value aborted.again/stats.json totals.instructions)" "$(value aborted/stats.json totals.instructions)"
+
+# A program that ends by executing another one: the replay says so, as the run did.
+cat >replaced.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    puts("before");
+    fflush(stdout);
+    execl("/bin/true", "true", (char *)0);
+    return 1;
+}
+END
+must "$peetcc" -O2 -o replaced replaced.c
+must "$peet" run -q -o trace -d replaced.run -- ./replaced
+must "$peet" run -q --from replaced.run -d replaced.again
+must "$peet" record -q -d replaced.real -- ./replaced
+must "$peet" run -q --from replaced.real -d replaced.real_again
+for results in replaced.run replaced.again replaced.real_again; do
+    equal "end in $results" "$(value $results/stats.json end.reason) $(value $results/stats.json end.program)" "exec /bin/true"
+done
+for trace in replaced.run replaced.real; do
+    must "$peet" trace info $trace >info
+    grep -q 'end  *exec, of /bin/true' info || fail "info of $trace: $(cat info)"
+done
 exit 0
