@@ -533,7 +533,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             note_framed(c, hw, (ref->flags & PEET_REF_STACK) != 0);
             if (commuting)
                 peet__footprint_add(c->footprint, it.address, bytes, PEET_VIEW_ALL, commuting);
-            else
+            else if (!(flags & PEET_STORE_LOCKED) || !peet__consistency_as_before(map, hw, it.address, bytes))
                 touch(c, it.address, bytes, PEET_VIEW_ALL, 1);
         }
         c->commuting = 0;

@@ -96,6 +96,13 @@ struct peet_looked {
     uint8_t as_left;           /* it stood there still when the step under way began */
 };
 
+/** Places of locked operations, and what stood there when the step under way began. */
+enum { PEET_BEFORE_MOST = 32 };
+struct peet_before {
+    uint32_t n, next; /* next: to be forgotten for another one */
+    struct peet_read places[PEET_BEFORE_MOST];
+};
+
 struct peet_map_consistency {
     const struct peet_module *module;
     const struct peet_consistency *ops; /* NULL: no model */
@@ -119,12 +126,18 @@ struct peet_map_consistency {
     struct peet_made *made;     /* explaining: of the step under way, the first so many; NULL: nobody wants them */
     uint32_t nmade, more;       /* the latter: for which there was no room */
     struct peet_looked *looked; /* exploring: of each processor; NULL: nobody wants it */
+    struct peet_before before;  /* exploring without a model */
 };
 
 /** peet__consistency_value() - what a processor sees there now, as struct peet_read has it.  Returns: 0, or not 0: it
  * cannot be read */
 int peet__consistency_value(const struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes,
     uint64_t *out_value);
+
+/** A step begins: what stands at places of locked operations is looked at. */
+void peet__consistency_step(struct peet_map *map);
+/** Has a locked operation of this step left what stood there when it began?  0 also: that is not known.  before.c */
+int peet__consistency_as_before(struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes);
 
 /** The next block of a context that waits for its turn: what it orders; 0: nothing.  @pc: ATOMIC's argument */
 unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc);

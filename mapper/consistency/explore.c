@@ -536,6 +536,7 @@ static void take(struct explore *e, const struct peet_option *option)
     event.abstract = s->event;
     core->context->signals = (uint32_t)(option->id >> 32);
     note_left(map, option->hw);
+    peet__consistency_step(map);
     s->standing = 0;
     s->spins = 0;
     peet__map_perform(map, option->hw, core, &event);
