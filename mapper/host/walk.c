@@ -71,8 +71,8 @@ static unsigned walk(uint64_t caller, uint64_t *path, unsigned depth)
     }
 }
 
-/* libunwind takes a key for values of threads when it walks for the first time.  The program's keys are numbered after it, whether
- * anybody wants allocations or not. */
+/* libunwind takes a key for values of threads when it walks for the first time: now, before the subject has any
+ * (peet_rt_give_keys()). */
 void peet_host_data_walk_once(void)
 {
     void *frame;
@@ -84,7 +84,5 @@ void peet_host_data_walk(struct peet_datamap *map, unsigned depth, int (*find_im
 {
     data = map;
     find = find_image;
-    void *frame[1];
-    (void)unw_backtrace(frame, 1); /* makes its key of thread-specific data, before the subject has any */
     peet_rt_set_walker(walk, depth);
 }
