@@ -7,9 +7,12 @@
 #include "host/data.h"
 #include "runtime.h"
 
+#include <fcntl.h>
 #include <libunwind.h>
+#include <unistd.h>
 #include <uthash.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum { FRAMES_MAX = 256 };
 
@@ -71,13 +74,35 @@ static unsigned walk(uint64_t caller, uint64_t *path, unsigned depth)
     }
 }
 
-/* libunwind takes a key for values of threads when it walks for the first time: now, before the subject has any
+/* Descriptors that are low, and free, are the subject's: what is opened between these two has a high number.  Returns: so many
+ * are taken */
+static unsigned take_descriptors(int *taken, unsigned room)
+{
+    enum { LEFT = 64 }; /* below the limit */
+    struct rlimit limit;
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    unsigned n = 0;
+    if (null < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    const int end = limit.rlim_cur > room + LEFT ? (int)room : (int)limit.rlim_cur - LEFT;
+    taken[n++] = null;
+    while (n < room && taken[n - 1] < end && (taken[n] = fcntl(null, F_DUPFD_CLOEXEC, 0)) >= 0)
+        n++;
+    return n;
+}
+
+/* libunwind takes a key for values of threads and a pipe when it walks for the first time: now, before the subject has any
  * (peet_rt_give_keys()). */
 void peet_host_data_walk_once(void)
 {
+    enum { LOW = 900 };
+    int taken[LOW];
     void *frame;
+    const unsigned n = take_descriptors(taken, LOW);
 
     (void)unw_backtrace(&frame, 1);
+    for (unsigned i = 0; i < n; i++)
+        close(taken[i]);
 }
 
 void peet_host_data_walk(struct peet_datamap *map, unsigned depth, int (*find_image)(uint64_t pc))

@@ -291,6 +291,11 @@ int peet_debuginfo_open(const char *path, struct peet_debuginfo **out_info, stru
         peet_debuginfo_free(info);
         return peet_error_set(error, PEET_EFORMAT, "%s: not a 64-bit ELF file", path);
     }
+    /* It is mapped: the descriptor would be one of the subject's, whose process this may be. */
+    if (!err && (info->file.memory || elf_cntl(info->file.elf, ELF_C_FDREAD) == 0)) {
+        close(info->fd);
+        info->fd = -1;
+    }
     if (!err && !info->nunits)
         err = find_separate(info, path);
     if (!err && info->nunits)
@@ -317,7 +322,8 @@ void peet_debuginfo_free(struct peet_debuginfo *info)
     peet__sources_free(info);
     debug_file_close(&info->separate);
     debug_file_close(&info->file);
-    close(info->fd);
+    if (info->fd >= 0)
+        close(info->fd);
     while ((chunk = info->chunks) != NULL) {
         info->chunks = chunk->next;
         free(chunk);

@@ -37,7 +37,7 @@ both() {
     (cd plain && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=.:/bin "$@") >plain.out 2>plain.err
     local expected=$? got
     (cd peet && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=.:/bin ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
-        "$peet" run -q -d ../results -- "$@") >peet.out 2>peet.err
+        "$peet" run -q ${observers[@]+"${observers[@]}"} -d ../results -- "$@") >peet.out 2>peet.err
     got=$?
     sed -i 's|/plain$|/peet|' plain.out
     sed -i '/^environment \[ASAN_OPTIONS=/d' peet.out
@@ -45,7 +45,11 @@ both() {
     same plain.out peet.out "output of $*"
     same plain.err peet.err "standard error of $*"
 }
+observers=()
 both ./echo
+observers=(--observe dtrack --observe races) # which look at debug information and stacks
+both ./echo
+observers=()
 both ./echo 0
 both echo 1 "two words" '' '*' --cores -- "tab	and
 newline"

@@ -46,6 +46,6 @@ for kernel in list conflict hash; do
     run --machine $x86 --observe dtrack -d $kernel -- ./kernels $kernel >out.txt || fail $kernel
     check $kernel/stats.json
 done
-run --cores 4 --machine $x86 --observe dtrack -d counted -- ./counters 1000 >out.txt || fail counters
+run --cores 4 --machine $x86 --observe dtrack -d counted -- ./counters 5000 >out.txt || fail counters
 check counted/stats.json
 equal class "$(structure counted/stats.json counters sharing class)" false-shared
