@@ -85,15 +85,19 @@ ssize_t peet__socket_send(int fd, const struct msghdr *message, int flags)
     int stream = is_stream(fd);
     memcpy(v, message->msg_iov, message->msg_iovlen * sizeof *v);
     m.msg_iov = v;
-    for (;;) {
-        int error = peet__fd_wait(fd, POLLOUT, deadline);
+    for (int waits = 0;; waits = 1) { /* poll(2) calls full what still takes a message */
+        int error = 0;
+        if (waits)
+            error = peet__fd_wait(fd, POLLOUT, deadline);
+        else
+            peet__world_order();
         if (error)
             return done ? (ssize_t)done : peet__fd_failed(error);
         ssize_t sent = REAL(sendmsg)(fd, &m, flags | MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             uint64_t wait = 0; /* ready, but not for so much */
-            if (peet__world_back_off_restarting(&wait) != 0)
-                return peet__fd_failed(EINTR);
+            if (waits && peet__world_back_off_restarting(&wait) != 0)
+                return done ? (ssize_t)done : peet__fd_failed(EINTR);
             continue;
         }
         if (sent < 0)

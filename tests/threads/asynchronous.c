@@ -80,8 +80,8 @@ CASE(pipes)
     const struct aiocb *list[] = {NULL, &a};
     struct timespec wait = {0, 3000000}, until;
     install(SIGUSR1);
-    a.aio_sigevent = (struct sigevent){
-        .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 4711};
+    a.aio_sigevent =
+        (struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 4711};
     OK(aio_read(&a));
     EQUAL(aio_error(&a), EINPROGRESS);
     until = in_ms(CLOCK_MONOTONIC, 3);

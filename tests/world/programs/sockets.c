@@ -184,13 +184,32 @@ static void messages(void)
     printf("datagrams, %d wrong\n", bad);
 }
 
-/* --- time limits of a socket */
-
 static void *idle(void *arg)
 {
     usleep(1000000);
     return arg;
 }
+
+/* A socket has room for more than it calls itself ready for. */
+static void half_full(void)
+{
+    int size = 0;
+    struct timeval limit = {0, 20000};
+    pthread_t other;
+    socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
+    getsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, &(socklen_t){sizeof size});
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    char *bytes = calloc(1, (size_t)size);
+    pthread_create(&other, NULL, idle, NULL);
+    for (int k = 0; k < 4; k++)
+        printf("sent %d of half\n", send(pair[0], bytes, (size_t)size / 2, 0) == size / 2);
+    pthread_join(other, NULL);
+    free(bytes);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+/* --- time limits of a socket */
 
 static void limits(void)
 {
@@ -245,5 +264,6 @@ int main(void)
     server();
     messages();
     limits();
+    half_full();
     return 0;
 }
