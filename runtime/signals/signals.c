@@ -436,13 +436,17 @@ static void on_fault(int signal, siginfo_t *info, void *uc)
         peet__fatal(signal, info, uc);
 }
 
-/* Tell the kernel what the subject's wish amounts to. */
+/* Tell the kernel what the subject's wish amounts to: in a child, that. */
 static void install(int signal)
 {
     const struct sigaction *wish = &actions[signal];
     struct sigaction action = *wish;
+    if (!peet__rt.simulated) {
+        real_sigaction(signal, wish, NULL);
+        return;
+    }
     if (wish->sa_handler == SIG_DFL) {
-        if (peet__rt.simulated && peet__fatal_by_default(signal)) {
+        if (peet__fatal_by_default(signal)) {
             action.sa_sigaction = signal == SIGSEGV ? on_fault : peet__fatal;
             action.sa_flags = SA_SIGINFO | SA_ONSTACK;
             sigfillset(&action.sa_mask);
@@ -492,7 +496,8 @@ void peet__signals_begin(void)
 void peet__signals_end(void)
 {
     for (int signal = 1; begun && signal < NSIG; signal++)
-        if (actions[signal].sa_handler == SIG_DFL && peet__fatal_by_default(signal))
+        if (actions[signal].sa_handler == SIG_DFL ? peet__fatal_by_default(signal)
+                                                  : actions[signal].sa_handler != SIG_IGN)
             install(signal);
     for (unsigned i = 0; i < SLOTS; i++)
         slots[i].order = 0;

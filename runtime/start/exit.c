@@ -250,9 +250,25 @@ void peet__exit_forked(void)
     peet__signals_end();
 }
 
+/* A signal that comes to the child before the runtime has left it would be treated as one to the simulation. */
+static uint64_t mask_before;
+
 static void before_fork(void)
 {
+    const uint64_t all = ~(uint64_t)0;
     peet__rt.others = peet__rt.simulated;
+    peet__raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask_before, sizeof all, 0, 0);
+}
+
+static void after_fork(void)
+{
+    peet__raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask_before, 0, sizeof mask_before, 0, 0);
+}
+
+static void in_child(void)
+{
+    peet__exit_forked();
+    after_fork();
 }
 
 void peet__exit_prepare_early(void)
@@ -260,7 +276,7 @@ void peet__exit_prepare_early(void)
     standard[0] = stdin;
     standard[1] = stdout;
     standard[2] = stderr;
-    pthread_atfork(before_fork, NULL, peet__exit_forked);
+    pthread_atfork(before_fork, after_fork, in_child);
 }
 
 /* A child of vfork() would record into its parent's ring. */

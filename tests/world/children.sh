@@ -4,6 +4,7 @@
 build children -w
 timeout 60 ./plain.children >want 2>&1 || { echo "the plain program does not run here: $(tail -1 want)"; exit 77; }
 both children
+grep "ended from outside" got.err && fail "a child speaks for the run"
 # A wait for a child takes no simulated time if nobody else can go on, however long the child takes.
 build late_child
 for ms in 0010 0600; do

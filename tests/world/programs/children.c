@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +127,40 @@ static void system_v(void)
     unlink(path);
 }
 
+static void handler(int signal)
+{
+    (void)signal;
+}
+
+/* Actions of signals are what the parent has set, and a signal that comes at once finds nothing else either. */
+static void signals(void)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NOCLDSTOP}, there;
+    sigaddset(&action.sa_mask, SIGUSR2);
+    sigaction(SIGUSR1, &action, NULL);
+    int status, killed = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGUSR1, NULL, &there);
+        _exit((there.sa_handler == handler) + 2 * !(there.sa_flags & SA_SIGINFO) + 4 * sigismember(&there.sa_mask, SIGUSR2));
+    }
+    waitpid(child, &status, 0);
+    printf("signals: %d\n", WEXITSTATUS(status));
+    for (int k = 0; k < 50; k++) {
+        child = fork();
+        if (child == 0)
+            for (;;)
+                pause();
+        kill(child, SIGUSR2);
+        waitpid(child, &status, 0);
+        killed += WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR2;
+    }
+    printf("killed: %d\n", killed);
+}
+
 int main(void)
 {
+    signals();
     depends();
     several();
     commands();
