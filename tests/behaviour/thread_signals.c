@@ -407,6 +407,21 @@ static void overruns(void)
     REQUIRE(!timer_delete(timer));
 }
 
+/* A signal that nobody has a handler for is not taken, it goes. */
+static void overruns_ignored(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+    struct itimerspec each = {{0, 500000}, {0, 500000}};
+    sigset_t set = set_of(SIGCONT, 0);
+    timer_t timer;
+    REQUIRE(!sigprocmask(SIG_BLOCK, &set, NULL));
+    REQUIRE(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &each, NULL));
+    settle();
+    REQUIRE(!sigprocmask(SIG_UNBLOCK, &set, NULL));
+    REQUIRE(timer_getoverrun(timer) >= 10);
+    REQUIRE(!timer_delete(timer));
+}
+
 static volatile int is_child;
 
 static void divide(int signal)
@@ -461,6 +476,7 @@ int main(void)
     from_handlers();
     cancel_wait();
     overruns();
+    overruns_ignored();
     pthread_t forker;
     REQUIRE(pthread_create(&forker, NULL, fork_in_handler, NULL) == 0 && pthread_join(forker, NULL) == 0);
     puts("signals and threads agree");
