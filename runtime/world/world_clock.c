@@ -8,6 +8,7 @@
 #include "world/world.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <threads.h>
@@ -120,6 +121,15 @@ static int before_time(void)
     return peet__rt.capturing;
 }
 
+/* Whether there is what a negative clock names: a process of the kernel's, or a thread, by its context's number, which
+ * may be still to begin. */
+static int is_busy_clock(clockid_t clock)
+{
+    if ((clock & 3) == 3)
+        return 0;
+    return clock & 4 || peet__raw_syscall(SYS_clock_getres, clock, 0, 0, 0, 0, 0) == 0;
+}
+
 /* What a clock counts, and from when.  Returns: 0 or EINVAL */
 static int clock_kind(clockid_t clock, enum which *out_which, uint64_t *out_epoch_ns)
 {
@@ -147,7 +157,7 @@ static int clock_kind(clockid_t clock, enum which *out_which, uint64_t *out_epoc
         return 0;
     default: /* clock_getcpuclockid(), pthread_getcpuclockid(): negative; the kernel's bit 2 says "of a thread" */
         *out_which = clock & 4 ? THREAD_BUSY : PROCESS_BUSY;
-        return clock < 0 ? 0 : EINVAL;
+        return clock < 0 && is_busy_clock(clock) ? 0 : EINVAL;
     }
 }
 

@@ -2,6 +2,7 @@
 /* Prints what sleeps and clocks make of known times, in nanoseconds, as differences in which the program's own instructions
  * cancel out: each call is made twice on the same path, the second time with nothing to wait for. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -95,6 +96,7 @@ static void agreement(void)
     a = now(CLOCK_MONOTONIC);
     b = now(CLOCK_REALTIME) - a; /* the computer's start */
     printf("up when the year began %d, an hour %d\n", b / 1000000000 < 1767225600, b / 1000000000 == 1767225600 - 3600);
+    clockid_t own;
     int64_t last = now(CLOCK_MONOTONIC);
     for (int i = 0; i < 1000; i++) {
         int64_t t = now(i & 1 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_RAW);
@@ -104,6 +106,12 @@ static void agreement(void)
     }
     printf("resolution %d, invalid %d\n", clock_getres(CLOCK_MONOTONIC, &ts) == 0 && ts.tv_sec == 0 && ts.tv_nsec == 1,
         clock_gettime(77, &ts) == -1 && errno == EINVAL);
+    for (int i = 0; i < 2; i++) { /* negative: of no process, or of no kind that there is */
+        const clockid_t none[] = {INT_MIN, -1};
+        errno = 0;
+        printf("no clock: %d %d\n", clock_getres(none[i], &ts), errno == EINVAL);
+    }
+    printf("own: %d\n", clock_getcpuclockid(getpid(), &own) || clock_gettime(own, &ts));
 }
 
 static volatile uint64_t sink;
