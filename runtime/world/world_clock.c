@@ -215,7 +215,12 @@ SIM(int, clock_settime, clockid_t clock, const struct timespec *time)
 {
     if (!SUBJECT)
         return REAL(clock_settime)(clock, time);
-    errno = EPERM;
+    if (!peet__world_readable(time, sizeof *time))
+        errno = EFAULT;
+    else
+        errno = clock != CLOCK_REALTIME || time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec >= (long)NS_PER_S
+            ? EINVAL
+            : EPERM;
     return -1;
 }
 

@@ -17,6 +17,7 @@ up when the year began 1, an hour 1
 resolution 1, invalid 1
 no clock: -1 1
 no clock: -1 1
+not set: 1 1 1
 own: 0
 work 1 1 1 1
 sleep uses 1 1

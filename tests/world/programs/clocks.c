@@ -111,6 +111,9 @@ static void agreement(void)
         errno = 0;
         printf("no clock: %d %d\n", clock_getres(none[i], &ts), errno == EINVAL);
     }
+    printf("not set: %d %d %d\n", clock_settime(CLOCK_MONOTONIC, &(struct timespec){1, 0}) == -1 && errno == EINVAL,
+        clock_settime(CLOCK_REALTIME, &(struct timespec){1, -1}) == -1 && errno == EINVAL,
+        clock_settime(CLOCK_REALTIME, &(struct timespec){1, 1000000000}) == -1 && errno == EINVAL);
     printf("own: %d\n", clock_getcpuclockid(getpid(), &own) || clock_gettime(own, &ts));
 }
 
