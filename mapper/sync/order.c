@@ -15,8 +15,22 @@ static struct peet_map_object *place(struct peet_map *map, uint64_t number)
     return o;
 }
 
+/** What asks for all that orders contexts. */
+static const char *wants_order(const struct peet_map *map)
+{
+    for (size_t i = 0; i < map->nobservers; i++)
+        if (map->observers[i]->module->needs & PEET_NEEDS_ORDER)
+            return map->observers[i]->module->name;
+    return NULL;
+}
+
 int peet__order(struct peet_map *map, struct peet_map_core *core, const uint64_t *args)
 {
+    const char *const asks = wants_order(map);
+    if (asks)
+        return peet__map_fail(map, PEET_EINVALID,
+            "%s: a recording of a real run does not have all that orders threads: observe a run of the program, or a trace of one",
+            asks);
     const uint64_t number = args[1];
     struct peet_map_object *o = place(map, args[0]);
     struct peet_map_context *c = core->context;

@@ -159,7 +159,8 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .name = "races",
     .summary = "data races: accesses that no synchronisation orders",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_DATA | PEET_NEEDS_NO_LOOKS,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_DATA | PEET_NEEDS_NO_LOOKS |
+        PEET_NEEDS_ORDER,
     .params = params,
     .create = create,
     .destroy = destroy,

@@ -694,6 +694,8 @@ enum peet_needs {
     PEET_NEEDS_NO_LOSSES = 64,
     /* with ABSTRACT: ATOMIC and YIELD need not come, and those of a context that spins do not where that is faster */
     PEET_NEEDS_NO_LOOKS = 128,
+    /* with ABSTRACT: all that orders contexts comes as an event; recordings of real runs (`peet record`) are refused */
+    PEET_NEEDS_ORDER = 256,
 };
 
 struct peet_module {
