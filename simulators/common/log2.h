@@ -3,13 +3,17 @@
  * The binary logarithm, without the mathematical library: a module that needs a library which the program opens later is one more
  * object that the dynamic linker has on that library's list, and the list's memory is the program's.
  */
-#ifndef PEET_COMMON_LOG2_H
-#define PEET_COMMON_LOG2_H
+#ifndef PEET_SIM_LOG2_H
+#define PEET_SIM_LOG2_H
 
 #include <math.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Of a number above 0, to the last bits of a double. */
-static inline double common_log2(double x)
+static inline double peet_sim_log2(double x)
 {
     enum { TERMS = 12 };
     int exponent;
@@ -27,4 +31,7 @@ static inline double common_log2(double x)
     return exponent + 2.8853900817779268 * t * sum; /* 2 / ln 2 */
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -139,12 +139,12 @@ double dtrack__entropy(const struct dtrack_strides *s)
         if (s->weights[i]) {
             double p = (double)s->weights[i] / all;
 
-            bits -= p * common_log2(p);
+            bits -= p * peet_sim_log2(p);
         }
     if (s->others) { /* taken for as many different ones */
         double p = (double)s->other_weight / all;
 
-        bits -= p * common_log2(p / s->others);
+        bits -= p * peet_sim_log2(p / s->others);
     }
     return bits > 0 ? bits : 0;
 }

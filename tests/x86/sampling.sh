@@ -159,11 +159,11 @@ while read -r kernel n cores; do
     cmp -s said expected.said || fail "$kernel, far: the program said something else"
     $same | cmp -s - expected || { $same | diff - expected; fail "$kernel, far: something else happened"; }
     [ "$(figures x86.sampling.far_instructions)" -gt 0 ] || fail "$kernel, far: nothing was"
-    is_close "$kernel, far" 8
+    is_close "$kernel, far" 8 # so much work that a window in the program's end, which is unlike all else, does not decide
 done <<'LIST'
 stream 60 1
 chase 40 1
-counts 24 1
+counts 96 1
 sort 4 1
 threads 15 4
 LIST
