@@ -31,6 +31,7 @@ must "$peet" run -q --observe counts -d out -- ./main >out.txt
 cmp plain.out out.txt || fail "the output"
 calls=$("$PEET_PREFIX/tests/json-get" -r out/stats.json counts.functions name calls | awk '$1 == "twice" { print $2 }')
 equal "calls of twice()" "$calls" 300
+[ "${PEET_SANITIZED:-OFF}" = OFF ] || exit 0 # libraries are not recorded there
 
 # Whoever looks on, the program opens a library that needs others with as many instructions, and its keys have the same numbers: what
 # observers and machines need, and what finds the callers of allocations, must not be seen.
