@@ -175,7 +175,15 @@ static void table(const struct races *r, const struct peet_env *env, struct peet
         n > SHOWN ? ", here the first 20" : "");
     env->stats_string(env, o, "title", title);
     struct peet_stats *list = env->stats_array(env, o, "columns");
-    for (unsigned c = 0; n && c < sizeof columns / sizeof *columns; c++)
+    if (!n) { /* that there is none is worth a line, with how much was looked at */
+        env->stats_string(env, list, NULL, "strands");
+        env->stats_string(env, list, NULL, "accesses");
+        list = env->stats_array(env, env->stats_array(env, o, "rows"), NULL);
+        env->stats_u64(env, list, NULL, r->nnames);
+        env->stats_u64(env, list, NULL, r->accesses);
+        return;
+    }
+    for (unsigned c = 0; c < sizeof columns / sizeof *columns; c++)
         env->stats_string(env, list, NULL, columns[c]);
     list = env->stats_array(env, o, "rows");
     for (const struct races_race *race = next(r, r->races); race && shown < SHOWN; race = next(r, race->hh.next)) {
