@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of the heap.  A new block has no past.  Allocation does not wait for its turn in simulated time: one context may
- * get, at an early time, memory that another one gives back at a later time only, and has used up to then.  So if a block
- * comes where another one is, nothing that is found there counts until that one's release has come.
+ * Blocks of the heap.  A new block has no past.  Allocation does not wait for its turn in simulated time: one context
+ * may get, at an early time, memory that another one gives back at a later time only, and has used up to then.  So if
+ * a block comes where another one is, nothing that is found there counts until that one's release has come.
  */
 #include "races.h"
 

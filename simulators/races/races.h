@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer `races`: data races of a run.  Two accesses race if they touch a byte in common, one of them writes, not
- * both are atomic, and nothing orders one before the other: no lock, barrier, semaphore, condition, creation or end of a
- * thread, task or iteration, and no atomic access that publishes what another one reads.  Order is what Lamport calls
- * happened-before (CACM 1978), and is known by vector clocks as in FastTrack (Flanagan and Freund, PLDI 2009).
+ * The observer `races`: data races of a run.  Two accesses race if they touch a byte in common, one of them writes,
+ * not both are atomic, and nothing orders one before the other: no lock, barrier, semaphore, condition, creation or
+ * end of a thread, task or iteration, and no atomic access that publishes what another one reads.  Order is what
+ * Lamport calls happened-before (CACM 1978), and is known by vector clocks as in FastTrack (Flanagan and Freund, PLDI
+ * 2009).
  *
  * Invariants
  *   1. A *strand* is what the program itself executes in order: the main program, a thread, an OpenMP task, an
@@ -11,9 +12,9 @@
  *      of their own, since another schedule would have executed them side by side.
  *   2. Strands that have ended leave their *slot* to later ones; a slot's clock never goes back.  clocks[slot] of a
  *      strand says up to which of that slot's clocks all has happened before.
- *   3. What is remembered of a word are the accesses that later ones may still race with, each until a later one of the
- *      same strand, or ordered behind it, would race with all that it could race with.  So a word on which there is a
- *      race has at least one reported.
+ *   3. What is remembered of a word are the accesses that later ones may still race with, each until a later one of
+ *      the same strand, or ordered behind it, would race with all that it could race with.  So a word on which there
+ *      is a race has at least one reported.
  *   4. Libraries are taken on trust: of two accesses of libraries only those of functions that copy, fill, compare or
  *      search memory count.  What a library does is reported where the program has called it.
  */
@@ -166,8 +167,8 @@ static inline uint32_t races_clock(const struct races_clocks *c, uint32_t slot)
 void races_clocks_free(struct races_clocks *c);
 
 /* ---- strands.c */
-/** races_strand_new() - begins after @begin; NULL: after what @parent has done so far, if there is one.  The caller holds
- * a reference */
+/** races_strand_new() - begins after @begin; NULL: after what @parent has done so far, if there is one.  The caller
+ * holds a reference */
 struct races_strand *races_strand_new(struct races *r, uint8_t kind, uint64_t number, struct races_strand *parent,
     const struct races_clocks *begin);
 void races_strand_hold(struct races_strand *s);
@@ -230,8 +231,9 @@ int races_is_library(const struct peet_function *function);
  * program has begun */
 uint32_t races_site(struct races *r, const struct races_context *c, const struct peet_block *block, uint32_t ref,
     uint8_t how);
-/** races_begins_atomic() - is the site a plain load with which an atomic operation begins that the processor does not have
- * (on a floating-point number), and that compilers make of a load, the operation, and a loop of compare-and-exchanges? */
+/** races_begins_atomic() - is the site a plain load with which an atomic operation begins that the processor does not
+ * have (on a floating-point number), and that compilers make of a load, the operation, and a loop of
+ * compare-and-exchanges? */
 int races_begins_atomic(const struct races *r, uint32_t site);
 void races_sites_free(struct races *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenMP's tasks.  A task begins after what its creator had done when it made it, and after the tasks that it depends on.
- * Its end comes before what a taskwait, the end of a taskgroup or a barrier lets go on.
+ * OpenMP's tasks.  A task begins after what its creator had done when it made it, and after the tasks that it depends
+ * on.  Its end comes before what a taskwait, the end of a taskgroup or a barrier lets go on.
  */
 #include "races.h"
 

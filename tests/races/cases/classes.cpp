@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// races: none.  What C++'s library has to order threads, and static variables that are initialised by whoever comes first.
+// races: none.
+// What C++'s library has to order threads, and static variables that are initialised by whoever comes first.
 #include <atomic>
 #include <barrier>
 #include <condition_variable>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* races: bytes.middle copied counted early handed late looked torn
- * What is not ordered, beside what is: a counter, a flag that is only volatile, a relaxed one, a lock that the other one
- * does not take, a read lock, a value that is read before the thread is joined, copies by memcpy(), and bytes of a word. */
+ * What is not ordered, beside what is: a counter, a flag that is only volatile, a relaxed one, a lock that the other
+ * one does not take, a read lock, a value that is read before the thread is joined, copies by memcpy(), and bytes of a
+ * word. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* races: none.  All that orders POSIX threads: locks of all kinds, barriers, conditions, semaphores, once, keys, atomic flags,
- * a pipe; stacks, thread-local data and heap memory that are used again. */
+/* races: none.
+ * All that orders POSIX threads: locks of all kinds, barriers, conditions, semaphores, once, keys, atomic flags, a
+ * pipe; stacks, thread-local data and heap memory that are used again. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

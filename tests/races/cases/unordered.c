@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* races: cells counted depends grandchild loops master single waited
- * OpenMP with what is missing: a reduction, a barrier, a dependence, a taskwait.  Tasks race whichever threads execute them. */
+ * OpenMP with what is missing: a reduction, a barrier, a dependence, a taskwait.  Tasks race whichever threads execute
+ * them. */
 #include <stdio.h>
 
 enum { N = 64 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Races of random runs against a model that knows no clocks: all events of a run as nodes of a graph, what each one waits
- * for as edges, and two accesses race if neither is reached from the other.  Threads come and end; locks, semaphores,
- * barriers, atomic variables of all orders; words that are referenced in parts.  The words with races must be the same.
+ * Races of random runs against a model that knows no clocks: all events of a run as nodes of a graph, what each one
+ * waits for as edges, and two accesses race if neither is reached from the other.  Threads come and end; locks,
+ * semaphores, barriers, atomic variables of all orders; words that are referenced in parts.  The words with races
+ * must be the same.
  */
 #include <jansson.h>
 #include <peet/module.h>
