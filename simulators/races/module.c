@@ -79,7 +79,7 @@ static void push(struct races *r, struct races_range *range, uint64_t address, u
 
 /* One location.  @bytes: of all elements */
 static void refer(struct races *r, struct races_context *c, const struct peet_block *block, uint32_t ref,
-    uint64_t address, uint64_t bytes, uint64_t now)
+    uint64_t address, uint64_t bytes)
 {
     const struct peet_ref *const reference = &block->refs[ref];
     const int writes = reference->kind != PEET_REF_LOAD;
@@ -95,7 +95,7 @@ static void refer(struct races *r, struct races_context *c, const struct peet_bl
         races_reads_atom(r, c->now, address, order);
     const uint32_t site = races_site(r, c, block, ref, how);
     if (site)
-        races_access(r, c->now, address, bytes, how, site, now);
+        races_access(r, c->now, address, bytes, how, site);
     if (atomic && writes)
         races_writes_atom(r, c->now, address, reference->kind == PEET_REF_STORE, order);
 }
@@ -114,6 +114,7 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
     const struct peet_block *const b = event->block;
     struct races_context *c;
     (void)hw;
+    r->now = now;
     if (r->failed || !(c = races_context(r, event->context)))
         return 0;
     if (c->wait != PEET_ABSTRACT_NONE)
@@ -133,7 +134,7 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
         if (ref->flags & PEET_REF_TLS)
             widen(&c->thread_local_data, address, bytes);
         else
-            refer(r, c, b, i, address, bytes, now);
+            refer(r, c, b, i, address, bytes);
     }
     return 0;
 }

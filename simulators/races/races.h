@@ -136,11 +136,11 @@ struct races {
     uint32_t nloops, loops_room;
     struct races_strand **threads; /* by number: what a thread begins with, or ended with */
     uint32_t nthreads;
-    struct races_known_task *tasks; /* uthash, by number */
-    struct races_object *objects;   /* uthash */
-    void *blocks;                   /* blocks.c */
-    struct races_late *late;        /* uthash */
-    uint64_t now;
+    struct races_known_task *tasks;     /* uthash, by number */
+    struct races_object *objects;       /* uthash */
+    void *blocks;                       /* blocks.c */
+    struct races_late *late;            /* uthash */
+    uint64_t now;                       /* of the event that is looked at */
     struct races_clocks input, signals; /* what has been written to files and sockets; sent */
 
     struct peet_sim_linemap words; /* by word of 8 bytes: its first cell */
@@ -214,10 +214,12 @@ void races_writes_atom(struct races *r, struct races_strand *s, uint64_t address
 void races_fence(struct races *r, struct races_strand *s);
 
 /* ---- shadow.c */
-void races_access(struct races *r, struct races_strand *s, uint64_t address, uint64_t bytes, uint8_t how, uint32_t site,
-    uint64_t now);
+void races_access(struct races *r, struct races_strand *s, uint64_t address, uint64_t bytes, uint8_t how,
+    uint32_t site);
 /** races_forget() - other things will lie there */
 void races_forget(struct races *r, uint64_t address, uint64_t bytes);
+/** races_forget_range() - the same; nothing if low is not below high */
+void races_forget_range(struct races *r, const struct races_range *range);
 
 /* ---- blocks.c */
 /** races_alloc(), races_free() - events of ALLOC and FREE */
@@ -240,7 +242,7 @@ void races_sites_free(struct races *r);
 /* ---- report.c */
 /** races_found() - @earlier and the access by @s at @site race */
 void races_found(struct races *r, const struct races_cell *earlier, const struct races_strand *s, uint64_t address,
-    uint32_t bytes, uint32_t site, uint64_t now);
+    uint32_t bytes, uint32_t site);
 /** races_take_back() - what was found there since that many cycles was none */
 void races_take_back(struct races *r, uint64_t address, uint64_t bytes, uint64_t cycles);
 void races_races_free(struct races *r);

@@ -28,7 +28,7 @@ static void name_data(const struct races *r, uint64_t address, char *out)
 }
 
 void races_found(struct races *r, const struct races_cell *earlier, const struct races_strand *s, uint64_t address,
-    uint32_t bytes, uint32_t site, uint64_t now)
+    uint32_t bytes, uint32_t site)
 {
     const uint32_t low = earlier->site < site ? earlier->site : site, high = earlier->site ^ site ^ low;
     const uint64_t key = (uint64_t)low << 32 | high;
@@ -53,7 +53,7 @@ void races_found(struct races *r, const struct races_cell *earlier, const struct
         .strands = {earlier->strand, s->id},
         .address = address,
         .times = 1,
-        .cycles = now,
+        .cycles = r->now,
         .bytes = bytes};
     name_data(r, address, race->name);
     HASH_ADD(hh, r->races, key, sizeof race->key, race);

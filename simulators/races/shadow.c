@@ -25,6 +25,15 @@ static int is_before(const struct races *r, const struct races_cell *c, const st
     return c->clock <= (slot == s->slot ? s->own : races_clock(&s->clocks, slot));
 }
 
+/* The access is remembered no more. */
+static void unlink_cell(struct races *r, uint32_t *at)
+{
+    const uint32_t index = *at;
+    *at = r->cells[index].next;
+    r->cells[index].next = r->free_cell;
+    r->free_cell = index;
+}
+
 static uint32_t cell_for(struct races *r)
 {
     const uint32_t at = r->free_cell;
@@ -39,34 +48,28 @@ static uint32_t cell_for(struct races *r)
 
 /* @mask: of the word's bytes.  noinline: the quick way out is in races_access() */
 static __attribute__((noinline)) void access_word(struct races *r, uint32_t *head, struct races_strand *s,
-    uint64_t word, uint8_t mask, uint8_t how, uint32_t site, uint64_t now)
+    uint64_t word, uint8_t mask, uint8_t how, uint32_t site)
 {
     uint32_t *at = head;
     while (*at) {
-        const uint32_t index = *at;
-        struct races_cell *const c = &r->cells[index];
-        const int mine = c->strand == s->id;
+        struct races_cell *const c = &r->cells[*at];
         if (!(c->mask & mask)) {
             at = &c->next;
             continue;
         }
-        int gone = mine || is_before(r, c, s);
-        if (!gone && conflict(c->how, how)) {
+        const int is_ordered = c->strand == s->id || is_before(r, c, s);
+        if (!is_ordered && conflict(c->how, how)) {
             const uint8_t both = c->mask & mask;
             const unsigned first = (unsigned)__builtin_ctz(both);
-            races_found(r, c, s, (word << WORD_SHIFT) + first, (uint32_t)__builtin_popcount(both), site, now);
-            gone = 1; /* the first one is enough */
-            c->mask &= (uint8_t)~mask;
-        } else if (gone && stands_for(how, c->how)) {
+            races_found(r, c, s, (word << WORD_SHIFT) + first, (uint32_t)__builtin_popcount(both), site);
+            c->mask &= (uint8_t)~mask; /* the first one is enough */
+        } else if (is_ordered && stands_for(how, c->how)) {
             c->mask &= (uint8_t)~mask;
         }
-        if (c->mask) {
+        if (c->mask)
             at = &c->next;
-            continue;
-        }
-        *at = c->next;
-        c->next = r->free_cell;
-        r->free_cell = index;
+        else
+            unlink_cell(r, at);
     }
     const uint32_t index = cell_for(r);
     if (!index)
@@ -75,8 +78,7 @@ static __attribute__((noinline)) void access_word(struct races *r, uint32_t *hea
     *head = index;
 }
 
-void races_access(struct races *r, struct races_strand *s, uint64_t address, uint64_t bytes, uint8_t how, uint32_t site,
-    uint64_t now)
+void races_access(struct races *r, struct races_strand *s, uint64_t address, uint64_t bytes, uint8_t how, uint32_t site)
 {
     const uint32_t clock = s->clocks.v[s->slot];
     r->accesses++;
@@ -93,7 +95,7 @@ void races_access(struct races *r, struct races_strand *s, uint64_t address, uin
         const struct races_cell *const c = &r->cells[*head];
         /* what it did since its last synchronisation: nothing has become known meanwhile */
         if (!(*head && c->strand == s->id && c->clock == clock && (c->mask & mask) == mask && stands_for(c->how, how)))
-            access_word(r, head, s, word, mask, how, site, now);
+            access_word(r, head, s, word, mask, how, site);
         address += n;
         bytes -= n;
     }
@@ -103,17 +105,19 @@ void races_access(struct races *r, struct races_strand *s, uint64_t address, uin
 static void forget_word(struct races *r, uint32_t *at, uint8_t mask)
 {
     while (*at) {
-        const uint32_t index = *at;
-        struct races_cell *const c = &r->cells[index];
+        struct races_cell *const c = &r->cells[*at];
         c->mask &= (uint8_t)~mask;
-        if (c->mask) {
+        if (c->mask)
             at = &c->next;
-            continue;
-        }
-        *at = c->next;
-        c->next = r->free_cell;
-        r->free_cell = index;
+        else
+            unlink_cell(r, at);
     }
+}
+
+void races_forget_range(struct races *r, const struct races_range *range)
+{
+    if (range->low < range->high)
+        races_forget(r, range->low, range->high - range->low);
 }
 
 void races_forget(struct races *r, uint64_t address, uint64_t bytes)

@@ -6,7 +6,6 @@
 #include "races.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 struct races_context *races_context(struct races *r, uint32_t number)
@@ -26,12 +25,6 @@ struct races_context *races_context(struct races *r, uint32_t number)
     }
     c->now = c->base;
     return c->base ? c : NULL;
-}
-
-static void forget(struct races *r, const struct races_range *range)
-{
-    if (range->low < range->high)
-        races_forget(r, range->low, range->high - range->low);
 }
 
 /* ------------------------------------------------------------------------------------------ locks, waits */
@@ -114,8 +107,9 @@ static void pass(struct races *r, struct races_context *c)
 
 static void join_threads(struct races *r, struct races_context *c, uint64_t number)
 {
-    for (uint64_t i = 0; i < r->nthreads; i++)
-        if ((number == PEET_NEVER || number == i) && r->threads[i] && r->threads[i]->over)
+    const uint64_t first = number == PEET_NEVER ? 0 : number, last = number == PEET_NEVER ? r->nthreads : number + 1;
+    for (uint64_t i = first; i < last && i < r->nthreads; i++)
+        if (r->threads[i] && r->threads[i]->over)
             races_acquire(r, c->now, &r->threads[i]->clocks);
 }
 
@@ -203,7 +197,7 @@ static void exits(struct races *r, struct races_context *c, uint32_t number)
         own.low = own.low & ~(uint64_t)(AROUND - 1);
         own.high = (own.high | (AROUND - 1)) + 1;
     }
-    forget(r, &own);
+    races_forget_range(r, &own);
     leave(r, c);
 }
 
@@ -246,7 +240,7 @@ static void finish_iteration(struct races *r, struct races_context *c)
 {
     if (c->loop < r->nloops)
         races_join(r, &r->loops[c->loop].end, &c->base->clocks);
-    forget(r, &c->base->stack);
+    races_forget_range(r, &c->base->stack);
     leave(r, c);
 }
 

@@ -71,7 +71,8 @@ static void start(struct races *r, struct races_context *c, struct races_strand 
 }
 
 /* Whoever waits for the task, in whichever way, knows what these clocks say. */
-static void tell(struct races *r, struct races_context *c, struct races_strand *s, const struct races_clocks *clocks)
+static void publish_end(struct races *r, struct races_context *c, struct races_strand *s,
+    const struct races_clocks *clocks)
 {
     if (s->parent) {
         races_join(r, &s->parent->children, clocks);
@@ -84,9 +85,8 @@ static void tell(struct races *r, struct races_context *c, struct races_strand *
 
 static void end(struct races *r, struct races_context *c, struct races_strand *s)
 {
-    tell(r, c, s, &s->clocks);
-    if (s->stack.low < s->stack.high)
-        races_forget(r, s->stack.low, s->stack.high - s->stack.low);
+    publish_end(r, c, s, &s->clocks);
+    races_forget_range(r, &s->stack);
     races_tasks_waited(r, s);
     races_strand_over(r, s);
     c->now = c->base;
@@ -153,7 +153,7 @@ void races_task(struct races *r, struct races_context *c, const uint64_t *args)
             break;
         races_release(r, c->now, &clocks);
         races_join(r, &s->clocks, &clocks);
-        tell(r, c, s, &clocks);
+        publish_end(r, c, s, &clocks);
         races_clocks_free(&clocks);
         break;
     case PEET_TASK_MEMORY:
