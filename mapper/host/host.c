@@ -262,8 +262,6 @@ static int connect(const struct peet_map_config *config, uint32_t needs, struct 
     peet_rt_set_seed(c->seed);
     peet_rt_note_allocations(config->data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
-    if (!host.replay)
-        peet_host_data_walk_once();
     if (config->data && !host.replay)
         peet_host_data_walk(config->data, c->data_depth, peet_host_find_image);
     if (config->data && peet_source_set_data(host.source, config->data))

@@ -74,8 +74,8 @@ static unsigned walk(uint64_t caller, uint64_t *path, unsigned depth)
     }
 }
 
-/* Descriptors that are low, and free, are the subject's: what is opened between these two has a high number.  Returns: so many
- * are taken */
+/* Descriptors that are low, and free, are the subject's: what is opened while these are taken has a high number.
+ * Returns: how many are */
 static unsigned take_descriptors(int *taken, unsigned room)
 {
     enum { LEFT = 64 }; /* below the limit */
@@ -91,9 +91,9 @@ static unsigned take_descriptors(int *taken, unsigned room)
     return n;
 }
 
-/* libunwind takes a key for values of threads and a pipe when it walks for the first time: now, before the subject has any
- * (peet_rt_give_keys()). */
-void peet_host_data_walk_once(void)
+/* libunwind takes a key for values of threads and a pipe when it walks for the first time: now, before the subject has
+ * any (peet_rt_give_keys()). */
+static void walk_once(void)
 {
     enum { LOW = 900 };
     int taken[LOW];
@@ -109,5 +109,6 @@ void peet_host_data_walk(struct peet_datamap *map, unsigned depth, int (*find_im
 {
     data = map;
     find = find_image;
+    walk_once();
     peet_rt_set_walker(walk, depth);
 }
