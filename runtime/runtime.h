@@ -247,8 +247,8 @@ void peet_rt_notes_clear(void);
  */
 #define PEET_RT_PATH_MAX 32
 typedef unsigned peet_rt_walker(uint64_t caller, uint64_t *path, unsigned depth);
-/** peet_rt_give_keys() - before the first resume, when the host has made what keys of thread-specific data it needs: the subject's
- * are numbered as without a host */
+/** peet_rt_give_keys() - before the first resume, when the host has made what keys of thread-specific data it needs: the
+ * subject's are numbered as without a host */
 void peet_rt_give_keys(void);
 /** peet_rt_set_walker() - before the first resume; NULL: sites are the callers of malloc() and its like */
 void peet_rt_set_walker(peet_rt_walker *walker, unsigned depth);

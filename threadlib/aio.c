@@ -136,7 +136,7 @@ static int fails(int err)
     return -1;
 }
 
-/* ------------------------------------------------------------------------------------------- telling */
+/* ------------------------------------------------------------------------------------------- notification */
 
 static void *call_function(void *arg)
 {
@@ -147,7 +147,7 @@ static void *call_function(void *arg)
     return NULL;
 }
 
-static void tell_thread(const struct sigevent *event, const sigset_t *mask)
+static void notify_by_thread(const struct sigevent *event, const sigset_t *mask)
 {
     struct call *call = take();
     pthread_t thread;
@@ -163,11 +163,11 @@ static void tell_thread(const struct sigevent *event, const sigset_t *mask)
     pthread_attr_destroy(&own);
 }
 
-static void tell(const struct sigevent *event, const sigset_t *mask)
+static void notify(const struct sigevent *event, const sigset_t *mask)
 {
     siginfo_t info;
     if (event->sigev_notify == SIGEV_THREAD) {
-        tell_thread(event, mask);
+        notify_by_thread(event, mask);
     } else if (event->sigev_notify == SIGEV_SIGNAL && event->sigev_signo > 0 && event->sigev_signo < NSIG) {
         memset(&info, 0, sizeof info);
         info.si_signo = event->sigev_signo;
@@ -221,12 +221,12 @@ static void complete(struct request *r, ssize_t result, int err)
 }
 
 /* Outside, after that. */
-static void told(struct request *r)
+static void notify_of(struct request *r)
 {
     struct list *list = r->list;
-    tell(&r->event, &r->mask);
+    notify(&r->event, &r->mask);
     if (list && --list->left == 0) {
-        tell(&list->event, &list->mask);
+        notify(&list->event, &list->mask);
         give_back(list);
     }
     give_back(r);
@@ -245,7 +245,7 @@ static void *serve(void *arg)
         q->first = r->next;
         complete(r, result, err);
         leave(&mask);
-        told(r);
+        notify_of(r);
         mask = enter();
     }
     while (*at != q)
@@ -488,7 +488,7 @@ PUBLIC int aio_cancel(int fd, struct aiocb *block)
     leave(&mask);
     for (struct request *r = canceled, *next; r; r = next) {
         next = r->next;
-        told(r);
+        notify_of(r);
     }
     return result;
 }
@@ -544,7 +544,7 @@ PUBLIC int lio_listio(int mode, struct aiocb *const blocks[restrict], int n, str
     int done = --list->left == 0;
     leave(&mask);
     if (done) {
-        tell(&list->event, &mask);
+        notify(&list->event, &mask);
         give_back(list);
     }
     return err ? fails(err) : 0;

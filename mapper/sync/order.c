@@ -29,7 +29,8 @@ int peet__order(struct peet_map *map, struct peet_map_core *core, const uint64_t
     const char *const asks = wants_order(map);
     if (asks)
         return peet__map_fail(map, PEET_EINVALID,
-            "%s: a recording of a real run does not have all that orders threads: observe a run of the program, or a trace of one",
+            "%s: a recording of a real run does not have all that orders threads: observe a run of the program, or a trace "
+            "of one",
             asks);
     const uint64_t number = args[1];
     struct peet_map_object *o = place(map, args[0]);

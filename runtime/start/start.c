@@ -168,8 +168,8 @@ static void raise_stack_limit(uint64_t bytes)
     }
 }
 
-/* Keys of thread-specific data have numbers, the lowest that are free.  So that the subject's do not depend on what the host
- * and its modules want, these find the lower half taken. */
+/* Keys of thread-specific data have numbers, the lowest that are free.  So that the subject's do not depend on what the
+ * host and its modules want, these find the lower half taken. */
 static pthread_key_t kept_keys[PTHREAD_KEYS_MAX / 2];
 static unsigned nkept_keys;
 

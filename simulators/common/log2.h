@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The binary logarithm, without the mathematical library: a module that needs a library which the program opens later is one more
- * object that the dynamic linker has on that library's list, and the list's memory is the program's.
+ * The binary logarithm, without the mathematical library: a module that needs a library which the program opens later
+ * is one more object that the dynamic linker has on that library's list, and the list's memory is the program's.
  */
 #ifndef PEET_SIM_LOG2_H
 #define PEET_SIM_LOG2_H
