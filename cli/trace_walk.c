@@ -128,6 +128,8 @@ int peet_walk_take(struct peet_cut *cut, struct peet_walk *w, struct peet_error 
         memcpy(w->words, w->slice.words, w->slice.n * sizeof *w->words);
     w->cursor = w->words;
     w->end = w->words + w->slice.n;
+    if (w->slice.why == PEET_SLICE_CRASHED && !w->slice.result)
+        w->end = peet_decode_but_last(w->state, w->cursor, w->end);
     return 1;
 }
 

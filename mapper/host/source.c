@@ -156,6 +156,8 @@ static enum peet_yield resume_replayed(struct peet_source *s, struct peet_source
         c->crashed = 1;
         c->ends_all = c->tape->expected != 0; /* else its words end here, and it is unknown why */
         s->args[0] = c->ends_all ? c->tape->expected : s->args[0];
+        if (!c->ends_all)
+            c->end = peet_decode_but_last(c->decode, c->cursor, c->end);
     }
     return why == PEET_SLICE_EVENT ? PEET_YIELD_EVENT : c->done ? PEET_YIELD_DONE : PEET_YIELD_FULL;
 }

@@ -45,6 +45,14 @@ size_t peet_decode_state_save(const struct peet_decode_state *state, uint64_t *w
 int peet_decode_state_restore(struct peet_decode_state *state, const uint64_t *words, size_t n,
     struct peet_error *error);
 
+/**
+ * peet_decode_but_last() - where the last record before @end begins; the state stays as it is
+ * A thread makes room for its record before it fills it: if it was killed in between, the last record holds words of an
+ * older one.
+ * Returns: @end if the state cannot be kept meanwhile
+ */
+const uint64_t *peet_decode_but_last(struct peet_decode_state *state, const uint64_t *cursor, const uint64_t *end);
+
 enum peet_event_kind { PEET_EVENT_NEED_WORDS = 0, PEET_EVENT_BLOCK = 1, PEET_EVENT_ABSTRACT = 2 };
 struct peet_event {
     union {

@@ -122,6 +122,28 @@ int peet_decode_state_restore(struct peet_decode_state *s, const uint64_t *words
     return 0;
 }
 
+const uint64_t *peet_decode_but_last(struct peet_decode_state *s, const uint64_t *cursor, const uint64_t *end)
+{
+    uint64_t words[PEET_DECODE_STATE_WORDS];
+    const size_t n = peet_decode_state_save(s, words, PEET_DECODE_STATE_WORDS);
+    const uint64_t *last = cursor;
+    struct peet_event event;
+
+    if (!n)
+        return end;
+    while (cursor != end) {
+        const uint64_t *const before = cursor;
+
+        if (peet_decode_next(s, &cursor, end, 0, &event, NULL) <= PEET_EVENT_NEED_WORDS) {
+            last = before; /* it is cut */
+            break;
+        }
+        last = cursor != before ? before : last;
+    }
+    peet_decode_state_restore(s, words, n, NULL);
+    return last;
+}
+
 uint64_t peet_decode_loop_value(const struct peet_decode_state *s)
 {
     return s->regs[s->function->code[s->last].loop_reg];

@@ -201,6 +201,8 @@ static int next_slice(struct peet_stream_insns *s, struct peet_error *error)
     s->cycle = slice.cycle;
     s->cursor = s->words;
     s->end = s->words + slice.n;
+    if (slice.why == PEET_SLICE_CRASHED && !slice.result)
+        s->end = peet_decode_but_last(s->state, s->cursor, s->end);
     return 1;
 }
 

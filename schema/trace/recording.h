@@ -43,7 +43,8 @@ enum peet_slice_why { PEET_SLICE_FULL, PEET_SLICE_EVENT, PEET_SLICE_DONE, PEET_S
 
 struct peet_slice {
     uint32_t why;    /* enum peet_slice_why */
-    uint64_t result; /* what the event before it returned; CRASHED: the exit status, 0: unknown (peet record) */
+    uint64_t result; /* what the event before it returned; CRASHED: the exit status, 0: unknown (peet record), and
+                      * the last record need not be whole */
     uint64_t cycle;  /* simulated time at which it was asked for */
     const uint64_t *words;
     size_t n;

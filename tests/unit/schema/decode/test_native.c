@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decoding by the batch, where machine code does most of it, against decoding block by block, which knows none: random
- * walks over the blocks of a real program's functions, with random words, cut into batches and words at random.
+ * walks over the blocks of a real program's functions, with random words, cut into batches and words at random.  And
+ * where the last record begins: asked at the end of each record, and in the midst of it, from each record before it.
  *
  *     test_schema_native PROGRAM...
  */
@@ -111,9 +112,69 @@ static void test_walks(void)
     printf("%llu blocks, %u functions with machine code ", (unsigned long long)blocks, code);
 }
 
+/* Where each record of a walk begins, as decoding goes; the last one is the end.  Returns: how many */
+static unsigned places(struct peet_program *p, const uint64_t *words, const uint64_t *end, const uint64_t **out)
+{
+    struct peet_decode_state *state;
+    struct peet_event event;
+    struct peet_error error = {0};
+    const uint64_t *at = words;
+    unsigned n = 0;
+
+    CU_ASSERT_FATAL(peet_decode_state_new(p, 3, 0x7000, &state) == 0);
+    out[n++] = words;
+    while (at != end && peet_decode_next(state, &at, end, 0, &event, &error) == PEET_EVENT_BLOCK)
+        if (at != out[n - 1])
+            out[n++] = at;
+    peet_decode_state_free(state);
+    return n;
+}
+
+static void test_last_record(void)
+{
+    static uint64_t words[WORDS];
+    static const uint64_t *begins[WORDS];
+    uint64_t asked = 0, cut = 0;
+
+    for (int i = 0; i < npaths; i++) {
+        struct peet_program *p;
+        struct peet_error error = {0};
+
+        CU_ASSERT_FATAL(peet_program_new(&p) == 0);
+        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i], 0x10000000, &error) > 0);
+        for (unsigned k = 0; k < peet_program_nfunctions(p); k++) {
+            uint64_t kept[2][PEET_DECODE_STATE_WORDS];
+            const unsigned n = places(p, words, walk(p->functions[k], words, words + 400), begins);
+            struct peet_decode_state *state;
+            struct peet_event event;
+            const uint64_t *at = words;
+
+            CU_ASSERT_FATAL(peet_decode_state_new(p, 3, 0x7000, &state) == 0);
+            for (unsigned from = 0; from + 1 < n; from++) {
+                const unsigned to = from + 1 + (unsigned)number(n - from - 1);
+                const uint64_t *const end = begins[to] - (number(2) && begins[to] - begins[to - 1] > 1);
+                const size_t before = peet_decode_state_save(state, kept[0], PEET_DECODE_STATE_WORDS);
+
+                CU_ASSERT_FATAL(at == begins[from]);
+                CU_ASSERT_PTR_EQUAL_FATAL(peet_decode_but_last(state, at, end), begins[to - 1]);
+                CU_ASSERT_EQUAL_FATAL(peet_decode_state_save(state, kept[1], PEET_DECODE_STATE_WORDS), before);
+                CU_ASSERT_FATAL(before > 0 && memcmp(kept[0], kept[1], before * sizeof **kept) == 0);
+                asked++, cut += end != begins[to];
+                while (at == begins[from] && at != begins[n - 1])
+                    CU_ASSERT_FATAL(peet_decode_next(state, &at, begins[n - 1], 0, &event, &error) == PEET_EVENT_BLOCK);
+            }
+            CU_ASSERT_PTR_EQUAL(peet_decode_but_last(state, at, at), at);
+            peet_decode_state_free(state);
+        }
+        peet_program_free(p);
+    }
+    CU_ASSERT(asked > 1000 && cut > 100);
+    printf("%llu asked ", (unsigned long long)asked);
+}
+
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = {{"random walks", test_walks}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"random walks", test_walks}, {"the last record", test_last_record}, CU_TEST_INFO_NULL};
 
     paths = argv + 1;
     npaths = argc - 1;
