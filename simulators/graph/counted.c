@@ -106,7 +106,7 @@ static void shown(void *self, unsigned hw, const struct peet_block_event *event,
     if (g->failed || !(c = graph_context(g, event->context)))
         return;
     if (c->wait != PEET_ABSTRACT_NONE)
-        graph_resume(g, c);
+        graph_resume(g, c, NULL);
     graph_enter(g, c->node, event->block);
     h->context = event->context;
     h->function = event->block->function;

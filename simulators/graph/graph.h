@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The observer `graph`: the run's precedence graph.  A node is what a task executes between two synchronisations; an
- * edge says that one node cannot begin before another has ended.  A task is the main program, a thread, or an iteration
- * of a parallel loop.
+ * edge says that one node cannot begin before another has ended.  A task is the main program, a thread, an iteration of
+ * a parallel loop, or a task of OpenMP.
  *
  * Invariants
  *   1. Weights are instructions, and cycles as the schema has them (block->cost_cycles): both are the same on every
  *      machine.
  *   2. An edge of kind ORDER is no need of the program but the run's choice: who got a lock after whom.  Work, span
- *      and critical path are without them; `span_with_locks` is with them.
+ *      and critical path are without them; `span_with_locks` is with them.  Readers of a lock are not in order.
  *   3. A node is closed once.  Its begin is the latest end of the nodes before it; so spans need no graph, and stay
  *      right when the list of nodes is full.
  *   4. Nodes are numbered by task and place in it, tasks by who made them and in which order.  So the same program
@@ -22,17 +22,22 @@
 
 #include <peet/direct.h>
 #include <peet/module.h>
+#include "common/locks.h"
 
 enum { GRAPH_NONE = UINT32_MAX };
 enum graph_weight { BY_INSTRUCTIONS, BY_CYCLES, LOCKS_INSTRUCTIONS, LOCKS_CYCLES, WEIGHTS };
 enum graph_edge_kind { EDGE_PROGRAM, EDGE_FORK, EDGE_JOIN, EDGE_BARRIER, EDGE_SIGNAL, EDGE_ORDER, EDGE_KINDS };
-enum graph_task_kind { TASK_MAIN, TASK_THREAD, TASK_ITERATION };
+enum graph_task_kind { TASK_MAIN, TASK_THREAD, TASK_ITERATION, TASK_EXPLICIT };
 
 struct seen;
 
 struct graph_edge {
     uint32_t from, to;
     uint8_t kind;
+};
+
+struct graph_list {
+    uint32_t n, room, *at;
 };
 
 /** What a node has executed of one function. */
@@ -58,8 +63,22 @@ struct graph_task {
     uint32_t parent, fork; /* task, and its node that made this one */
     uint32_t nth;          /* thread: which of its parent; iteration: which loop of its parent */
     int64_t iteration;
-    uint32_t nnodes, nthreads, nloops, first, last; /* its nodes; tasks and loops that it has made */
-    uint32_t number;                                /* in canonical order */
+    uint32_t nnodes, nthreads, nloops, nexplicit; /* its nodes; tasks and loops that it has made */
+    uint32_t first, last;                         /* nodes; the last one is open until the task is over */
+    uint32_t number;                              /* in canonical order */
+
+    uint32_t below;             /* a task of OpenMP that is executed: what its context goes on with; else GRAPH_NONE */
+    uint32_t group, member_of;  /* the taskgroup that it is in now, and that it was made in; 0: none */
+    uint32_t fulfilled;         /* the node with its event, if it is detached */
+    struct graph_list children; /* nodes: the ends of its tasks, until it has waited for them, */
+    struct graph_list executed; /* and of those that were executed on top of it, until a barrier */
+    struct graph_list after;    /* twice a task, and 1 if only the run's choice: it begins after that one's end */
+};
+
+/** A taskgroup: the ends of its tasks, and the group around it. */
+struct graph_group {
+    uint32_t outer;
+    struct graph_list ended;
 };
 
 /** A loop that has begun; iterations take it by their numbers. */
@@ -74,15 +93,19 @@ struct graph_loop {
 struct graph_context {
     uint32_t task, node, wait, loop;
     uint64_t object, argument;
-    uint8_t known;
+    uint64_t wakes;     /* the semaphore of its next request orders nothing; 0: none is known */
+    uint32_t relocks;   /* of COND_WAIT: how often it had locked the mutex */
+    uint8_t known, had; /* had: what it waits for seemed to be its own at once */
 };
 
 /** A synchronisation object: the last node that released it, or the nodes that have come to it. */
 struct graph_object {
     uint64_t address, extra; /* extra: of a post its iteration */
     uint32_t type, last, round, used;
-    uint64_t tokens;
-    uint32_t head, nposts, room, *posts;
+    struct peet_sim_lock lock;
+    uint64_t tokens;         /* a semaphore's first value, as far as nobody has taken it; a barrier's round */
+    uint32_t waiting, given; /* of a semaphore: contexts, and posts that are theirs already */
+    uint32_t head, nposts, room, *posts; /* of a lock: the readers that have left since somebody had it alone */
 };
 
 struct graph {
@@ -103,6 +126,9 @@ struct graph {
         uint8_t known;
     } *children; /* by context number: who has made it */
     uint32_t nchildren;
+    uint32_t *explicit, nexplicit; /* OpenMP's tasks by number: index and 1 */
+    struct graph_group *groups;    /* from 1 */
+    uint32_t ngroups, groups_room;
     uint64_t work[2], span[WEIGHTS], omitted;
     struct graph_flow *flow; /* NULL: nobody asks for data */
     struct graph_counted *counted;
@@ -127,9 +153,18 @@ struct graph_object *graph_object(struct graph *g, uint64_t address, uint32_t ty
 
 /* ---- sync.c */
 void graph_abstract(struct graph *g, const struct peet_abstract_event *event);
-/** The context goes on: what it has waited for is over. */
-void graph_resume(struct graph *g, struct graph_context *c);
+/** The context goes on: what it has waited for is over.  @event: with this event; NULL: with a block */
+void graph_resume(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event);
 struct graph_context *graph_context(struct graph *g, uint32_t number);
+/** The node ends; the next one has an edge from it. */
+void graph_next(struct graph *g, struct graph_context *c);
+
+/* ---- tasks.c */
+void graph_tasks_free(struct graph *g);
+/** A note of TASK */
+void graph_tasks(struct graph *g, struct graph_context *c, const uint64_t *args);
+/** The ends of tasks that a barrier waits for when the context has come to it.  @out_ends: the caller's */
+void graph_tasks_arrive(struct graph *g, struct graph_context *c, struct graph_list *out_ends);
 
 /* ---- flow.c */
 struct graph_flow *graph_flow_new(void);

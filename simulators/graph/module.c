@@ -45,6 +45,7 @@ static void destroy(void *self)
         free(g->loops[i].ends);
     graph_flow_free(g->flow);
     graph_counted_free(g->counted);
+    graph_tasks_free(g);
     free(g->nodes);
     free(g->edges);
     free(g->code);
@@ -64,7 +65,7 @@ static void take(struct graph *g, const struct peet_block_event *event, uint64_t
     if (g->failed || !(c = graph_context(g, event->context)))
         return;
     if (__builtin_expect(c->wait != PEET_ABSTRACT_NONE, 0))
-        graph_resume(g, c);
+        graph_resume(g, c, NULL);
     graph_enter(g, c->node, event->block);
     graph_add_code(g, c->node, event->block->function, event->block->ninsns * turns, event->block->cost_cycles * turns);
     if (g->flow && !g->failed)
@@ -118,10 +119,10 @@ static void finish(void *self, uint64_t end_cycles)
     struct graph *g = self;
 
     (void)end_cycles;
-    for (uint32_t i = 0; i < g->ncontexts; i++)
-        if (g->contexts[i].known && g->contexts[i].node != GRAPH_NONE && !g->tasks[g->contexts[i].task].over) {
-            graph_end(g, g->contexts[i].node);
-            g->contexts[i].known = 0;
+    for (uint32_t i = 0; i < g->ntasks; i++)
+        if (!g->tasks[i].over && g->tasks[i].last != GRAPH_NONE) {
+            graph_end(g, g->tasks[i].last);
+            g->tasks[i].over = 1;
         }
 }
 

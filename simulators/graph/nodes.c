@@ -37,7 +37,9 @@ uint32_t graph_task(struct graph *g, uint8_t kind, uint32_t parent, uint32_t for
         .nth = nth,
         .iteration = iteration,
         .first = GRAPH_NONE,
-        .last = GRAPH_NONE};
+        .last = GRAPH_NONE,
+        .below = GRAPH_NONE,
+        .fulfilled = GRAPH_NONE};
     return g->ntasks++;
 }
 

@@ -37,33 +37,31 @@ static int by_birth(const void *a, const void *b)
  *  Returns: nodes in that order, to be freed; NULL: no memory */
 static uint32_t *number(struct graph *g)
 {
-    uint32_t *tasks = malloc((g->ntasks + 1) * sizeof *tasks), *nodes = malloc((g->nnodes + 1) * sizeof *nodes), n = 0,
-             done = 0;
-    uint8_t *known = calloc(g->ntasks + 1, 1);
+    uint32_t *tasks = malloc((g->ntasks + 1) * sizeof *tasks), *nodes = malloc((g->nnodes + 1) * sizeof *nodes), n = 0;
+    uint32_t *generation = calloc(g->ntasks + 1, sizeof *generation), *begin = calloc(g->ntasks + 2, sizeof *begin);
     uint32_t *start = calloc(g->ntasks + 1, sizeof *start);
 
-    if (!tasks || !nodes || !known || !start) {
+    if (!tasks || !nodes || !generation || !begin || !start) {
         free(nodes);
         nodes = NULL;
         goto out;
     }
-    while (done < g->ntasks) { /* a generation at a time: those whose parents have numbers */
-        uint32_t from = done, to = done;
-
-        for (uint32_t i = 0; i < g->ntasks; i++)
-            if (!known[i] && (g->tasks[i].parent == GRAPH_NONE || known[g->tasks[i].parent]))
-                tasks[to++] = i;
-        if (to == from)
-            break;
-        sorted = g;
-        qsort(tasks + from, to - from, sizeof *tasks, by_birth);
-        for (uint32_t i = from; i < to; i++) {
-            g->tasks[tasks[i]].number = i;
-            known[tasks[i]] = 1;
-        }
-        done = to;
+    for (uint32_t i = 0; i < g->ntasks; i++) { /* a parent has been there before its children */
+        generation[i] = g->tasks[i].parent == GRAPH_NONE ? 0 : generation[g->tasks[i].parent] + 1;
+        begin[generation[i] + 1]++;
     }
-    for (uint32_t i = 0; i < done; i++) {
+    for (uint32_t i = 0; i < g->ntasks; i++)
+        begin[i + 1] += begin[i];
+    for (uint32_t i = 0; i < g->ntasks; i++)
+        tasks[begin[generation[i]] + start[generation[i]]++] = i;
+    memset(start, 0, g->ntasks * sizeof *start);
+    sorted = g;
+    for (uint32_t i = 0; i < g->ntasks && begin[i] < g->ntasks; i++) {
+        qsort(tasks + begin[i], begin[i + 1] - begin[i], sizeof *tasks, by_birth);
+        for (uint32_t k = begin[i]; k < begin[i + 1]; k++)
+            g->tasks[tasks[k]].number = k;
+    }
+    for (uint32_t i = 0; i < g->ntasks; i++) {
         start[tasks[i]] = n;
         n += g->tasks[tasks[i]].nnodes;
     }
@@ -74,30 +72,41 @@ static uint32_t *number(struct graph *g)
             nodes[g->nodes[i].number = n++] = i;
 out:
     free(tasks);
-    free(known);
+    free(generation);
+    free(begin);
     free(start);
     return nodes;
 }
 
+/** A task's place below its parent. */
+static int put_place(const struct graph_task *t, char *out, size_t bytes)
+{
+    switch (t->kind) {
+    case TASK_ITERATION:
+        return snprintf(out, bytes, "/loop%u[%lld]", t->nth, (long long)t->iteration);
+    case TASK_EXPLICIT:
+        return snprintf(out, bytes, "/task%u", t->nth);
+    default:
+        return snprintf(out, bytes, "/thread%u", t->nth);
+    }
+}
+
 void graph_task_name(const struct graph *g, uint32_t task, char *out, size_t bytes)
 {
-    const struct graph_task *t;
-    char before[200];
+    enum { GENERATIONS = 12 }; /* of so many the name tells */
+    const struct graph_task *line[GENERATIONS];
+    unsigned n = 0;
+    size_t used;
 
     if (task == GRAPH_NONE) {
         snprintf(out, bytes, "barrier");
         return;
     }
-    t = &g->tasks[task];
-    if (t->parent == GRAPH_NONE) {
-        snprintf(out, bytes, "main");
-        return;
-    }
-    graph_task_name(g, t->parent, before, sizeof before);
-    if (t->kind == TASK_ITERATION)
-        snprintf(out, bytes, "%.150s/loop%u[%lld]", before, t->nth, (long long)t->iteration);
-    else
-        snprintf(out, bytes, "%.150s/thread%u", before, t->nth);
+    for (; n < GENERATIONS && g->tasks[task].parent != GRAPH_NONE; task = g->tasks[task].parent)
+        line[n++] = &g->tasks[task];
+    used = (size_t)snprintf(out, bytes, "%s", g->tasks[task].parent == GRAPH_NONE ? "main" : "...");
+    while (n && used < bytes)
+        used += (size_t)put_place(line[--n], out + used, bytes - used);
 }
 
 static void put_nodes(const struct graph *g, const uint32_t *nodes, const struct peet_env *env, struct peet_stats *node)

@@ -5,6 +5,7 @@
  */
 #include "graph.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +32,7 @@ struct graph_context *graph_context(struct graph *g, uint32_t number)
     return c;
 }
 
-/** The node ends; the next one has an edge from it. */
-static void next(struct graph *g, struct graph_context *c)
+void graph_next(struct graph *g, struct graph_context *c)
 {
     uint32_t before = c->node;
 
@@ -65,10 +65,91 @@ static void close_round(struct graph *g, struct graph_object *o)
     o->nposts = 0;
 }
 
-void graph_resume(struct graph *g, struct graph_context *c)
+/** The context has the lock: behind who had it before, and if it has it alone, behind all readers since. */
+static void locked(struct graph *g, struct graph_context *c, struct graph_object *o, int reads)
 {
-    uint32_t wait = c->wait, number;
-    struct graph_object *o;
+    graph_edge(g, o->last, c->node, EDGE_ORDER);
+    if (reads)
+        return;
+    for (uint32_t i = 0; i < o->nposts; i++)
+        graph_edge(g, o->posts[i], c->node, EDGE_ORDER);
+    o->nposts = 0;
+}
+
+static void lock_resumed(struct graph *g, struct graph_context *c, uint32_t type, uint64_t address,
+    const struct peet_abstract_event *grant)
+{
+    struct graph_object *o = graph_object(g, address, LOCKS, 0, 1);
+
+    if (o &&
+        (grant ? peet_sim_lock_granted(&o->lock, grant->context, type, c->relocks, c->had, grant->args[3]) : c->had))
+        locked(g, c, o, peet_sim_lock_reads(type));
+}
+
+/** Take what a semaphore has to give. */
+static void take(struct graph *g, struct graph_context *c, struct graph_object *o)
+{
+    if (o->tokens)
+        o->tokens--;
+    else if (o->head < o->nposts)
+        graph_edge(g, o->posts[o->head++], c->node, EDGE_SIGNAL);
+}
+
+static uint64_t available(const struct graph_object *o)
+{
+    return o->tokens + (o->nposts - o->head) - o->given;
+}
+
+/* A wait that was not granted has failed. */
+static void semaphore_resumed(struct graph *g, struct graph_context *c, const struct peet_abstract_event *grant)
+{
+    struct graph_object *o = c->had ? NULL : graph_object(g, c->object, SEMAPHORES, 0, 0);
+
+    if (!o)
+        return;
+    o->waiting -= o->waiting > 0;
+    if (!grant || grant->args[3])
+        return;
+    o->given -= o->given > 0;
+    take(g, c, o);
+}
+
+static void barrier_resumed(struct graph *g, struct graph_context *c)
+{
+    struct graph_object *o = graph_object(g, c->object, BARRIERS, 0, 0);
+
+    if (o && o->tokens == c->argument)
+        o->tokens++;                                        /* who comes next is in another round */
+    o = graph_object(g, c->object, ROUNDS, c->argument, 0); /* looking for an object may move them all */
+    if (!o)
+        return;
+    close_round(g, o);
+    graph_edge(g, o->round, c->node, EDGE_BARRIER);
+}
+
+static void joined(struct graph *g, struct graph_context *c)
+{
+    const uint32_t number = c->object < g->ncontexts ? (uint32_t)c->object : GRAPH_NONE;
+
+    if (number != GRAPH_NONE && g->contexts[number].known && g->tasks[g->contexts[number].task].over)
+        graph_edge(g, g->tasks[g->contexts[number].task].last, c->node, EDGE_JOIN);
+    for (uint32_t i = 0; c->object == PEET_NEVER && i < g->ntasks; i++)
+        if (g->tasks[i].over)
+            graph_edge(g, g->tasks[i].last, c->node, EDGE_JOIN);
+}
+
+static void signalled(struct graph *g, struct graph_context *c, uint32_t type, uint64_t extra)
+{
+    const struct graph_object *o = graph_object(g, c->object, type, extra, 0);
+
+    if (o)
+        graph_edge(g, o->last, c->node, EDGE_SIGNAL);
+}
+
+void graph_resume(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event)
+{
+    const struct peet_abstract_event *grant = event && event->type == PEET_ABSTRACT_SYNC_GRANT ? event : NULL;
+    const uint32_t wait = c->wait;
 
     c->wait = PEET_ABSTRACT_NONE;
     switch (wait) {
@@ -76,53 +157,30 @@ void graph_resume(struct graph *g, struct graph_context *c)
     case PEET_ABSTRACT_MUTEX_TRYLOCK:
     case PEET_ABSTRACT_RWLOCK_READ:
     case PEET_ABSTRACT_RWLOCK_WRITE:
-        o = graph_object(g, c->object, LOCKS, 0, 0);
-        if (o)
-            graph_edge(g, o->last, c->node, EDGE_ORDER);
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
+    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+        lock_resumed(g, c, wait, c->object, grant);
         break;
     case PEET_ABSTRACT_COND_WAIT:
-        o = graph_object(g, c->object, CONDITIONS, 0, 0);
-        if (o)
-            graph_edge(g, o->last, c->node, EDGE_SIGNAL);
-        o = graph_object(g, c->argument, LOCKS, 0, 0);
-        if (o)
-            graph_edge(g, o->last, c->node, EDGE_ORDER);
+        if (grant && !grant->args[3])
+            signalled(g, c, CONDITIONS, 0);
+        lock_resumed(g, c, wait, c->argument, grant);
         break;
     case PEET_ABSTRACT_BARRIER_WAIT:
-        o = graph_object(g, c->object, ROUNDS, c->argument, 0);
-        if (o) {
-            struct graph_object *b = graph_object(g, c->object, BARRIERS, 0, 0);
-
-            close_round(g, o);
-            if (b && b->tokens == c->argument)
-                b->tokens++; /* who comes next is in another round */
-            graph_edge(g, o->round, c->node, EDGE_BARRIER);
-        }
+        if (!grant || (uint32_t)grant->args[3] != EINTR) /* else it has come, and asks again */
+            barrier_resumed(g, c);
         break;
     case PEET_ABSTRACT_THREAD_JOIN:
-        number = c->object < g->ncontexts ? (uint32_t)c->object : GRAPH_NONE;
-        if (number != GRAPH_NONE && g->contexts[number].known && g->tasks[g->contexts[number].task].over)
-            graph_edge(g, g->tasks[g->contexts[number].task].last, c->node, EDGE_JOIN);
-        for (uint32_t i = 0; c->object == PEET_NEVER && i < g->ntasks; i++)
-            if (g->tasks[i].over)
-                graph_edge(g, g->tasks[i].last, c->node, EDGE_JOIN);
+        joined(g, c);
         break;
     case PEET_ABSTRACT_SEM_WAIT:
-        o = graph_object(g, c->object, SEMAPHORES, 0, 0);
-        if (o && o->tokens)
-            o->tokens--;
-        else if (o && o->head < o->nposts)
-            graph_edge(g, o->posts[o->head++], c->node, EDGE_SIGNAL);
+        semaphore_resumed(g, c, grant);
         break;
     case PEET_ABSTRACT_ONCE_BEGIN:
-        o = graph_object(g, c->object, ONCES, 0, 0);
-        if (o)
-            graph_edge(g, o->last, c->node, EDGE_SIGNAL);
+        signalled(g, c, ONCES, 0);
         break;
     case PEET_ABSTRACT_WAIT:
-        o = graph_object(g, c->object, POSTS, c->argument, 0);
-        if (o)
-            graph_edge(g, o->last, c->node, EDGE_SIGNAL);
+        signalled(g, c, POSTS, c->argument);
         break;
     }
 }
@@ -134,7 +192,7 @@ static void fork_loop(struct graph *g, struct graph_context *c, const uint64_t *
     struct graph_loop *l;
     uint32_t fork = c->node;
 
-    next(g, c);
+    graph_next(g, c);
     if (graph_grow(g, &g->loops, &g->loops_room, (size_t)g->nloops + 1, sizeof(*g->loops)))
         return;
     l = &g->loops[g->nloops++];
@@ -180,6 +238,7 @@ static void start_iteration(struct graph *g, uint32_t number, int64_t iteration)
 static void finish_iteration(struct graph *g, struct graph_context *c)
 {
     graph_end(g, c->node);
+    g->tasks[c->task].over = 1;
     if (c->loop != GRAPH_NONE) {
         struct graph_loop *l = &g->loops[c->loop];
 
@@ -197,7 +256,7 @@ static void join_loop(struct graph *g, struct graph_context *c)
 
         if (!l->open || l->task != c->task)
             continue;
-        next(g, c);
+        graph_next(g, c);
         for (uint32_t k = 0; k < l->nends; k++)
             graph_edge(g, l->ends[k], c->node, EDGE_JOIN);
         free(l->ends);
@@ -216,7 +275,7 @@ static void made(struct graph *g, struct graph_context *c, uint64_t number)
 {
     uint32_t fork = c->node;
 
-    next(g, c);
+    graph_next(g, c);
     if (number >= UINT32_MAX || graph_grow(g, &g->children, &g->nchildren, number + 1, sizeof(*g->children)))
         return;
     g->children[number].task = c->task;
@@ -239,10 +298,56 @@ static void release(struct graph *g, struct graph_context *c, uint64_t address, 
 static void arrive(struct graph *g, struct graph_context *c, uint64_t address)
 {
     struct graph_object *b = graph_object(g, address, BARRIERS, 0, 1), *o;
+    struct graph_list ends;
 
     c->argument = b ? b->tokens : 0;
     o = graph_object(g, address, ROUNDS, c->argument, 1);
     remember(g, o, c->node);
+    graph_tasks_arrive(g, c, &ends);
+    for (uint32_t i = 0; i < ends.n; i++)
+        remember(g, o, ends.at[i]);
+    free(ends.at);
+}
+
+static void unlock(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event)
+{
+    const int waits = event->type == PEET_ABSTRACT_COND_WAIT;
+    struct graph_object *o = graph_object(g, event->args[waits ? 1 : 0], LOCKS, 0, 1);
+
+    if (!o)
+        return;
+    switch (peet_sim_lock_left(&o->lock, event->context, event->type, event->args[waits ? 2 : 1],
+        waits ? &c->relocks : NULL)) {
+    case PEET_SIM_LOCK_KEPT:
+        break;
+    case PEET_SIM_LOCK_READER:
+        remember(g, o, c->node);
+        break;
+    case PEET_SIM_LOCK_OWNER:
+        o->last = c->node;
+        break;
+    }
+}
+
+/** Posts go to those who wait, first. */
+static void post(struct graph *g, struct graph_context *c, const uint64_t *args)
+{
+    struct graph_object *o = graph_object(g, args[0], SEMAPHORES, 0, 1);
+
+    for (uint64_t i = 0; o && i < args[1] && i < 1000000; i++) {
+        remember(g, o, c->node);
+        o->given += o->given < o->waiting;
+    }
+    graph_next(g, c);
+}
+
+/** A semaphore that only wakes threads for tasks: what orders them, tasks say. */
+static int wakes(struct graph_context *c, uint64_t semaphore)
+{
+    const int same = c->wakes == semaphore;
+
+    c->wakes = 0;
+    return same;
 }
 
 /* Beginning a wait: the node ends, and what goes on has edges when it goes on. */
@@ -252,14 +357,51 @@ static void wait_for(struct graph *g, struct graph_context *c, const struct peet
     if (event->type != PEET_ABSTRACT_BARRIER_WAIT)
         c->argument = argument;
     c->object = event->args[0];
-    next(g, c);
+    graph_next(g, c);
     c->wait = event->type;
+}
+
+/** A semaphore that has something to give does so at once. */
+static void ask_semaphore(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event)
+{
+    struct graph_object *o = graph_object(g, event->args[0], SEMAPHORES, 0, 1);
+    const int tries = event->type == PEET_ABSTRACT_SEM_TRYWAIT;
+
+    c->had = o && available(o) > 0;
+    if (tries && !c->had)
+        return;
+    wait_for(g, c, event, 0);
+    if (c->had)
+        take(g, c, o);
+    else if (o)
+        o->waiting++;
+}
+
+static void ask_lock(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event)
+{
+    struct graph_object *o = graph_object(g, event->args[0], LOCKS, 0, 1);
+
+    c->relocks = 0;
+    c->had = o && peet_sim_lock_asked(&o->lock, event);
+    wait_for(g, c, event, 0);
+}
+
+static void begin_object(struct graph *g, const uint64_t *args)
+{
+    struct graph_object *o = args[1] == PEET_SYNC_SEMAPHORE         ? graph_object(g, args[0], SEMAPHORES, 0, 1)
+        : args[1] == PEET_SYNC_MUTEX || args[1] == PEET_SYNC_RWLOCK ? graph_object(g, args[0], LOCKS, 0, 0)
+                                                                    : NULL;
+
+    if (!o)
+        return;
+    o->lock = (struct peet_sim_lock){0};
+    o->head = o->nposts = o->waiting = o->given = 0;
+    o->tokens = args[1] == PEET_SYNC_SEMAPHORE ? args[2] : 0;
 }
 
 void graph_abstract(struct graph *g, const struct peet_abstract_event *event)
 {
     struct graph_context *c;
-    struct graph_object *o;
 
     if (event->type == PEET_ABSTRACT_DOALL_START) {
         start_iteration(g, event->context, (int64_t)event->args[0]);
@@ -269,7 +411,7 @@ void graph_abstract(struct graph *g, const struct peet_abstract_event *event)
     if (!c || g->failed)
         return;
     if (c->wait != PEET_ABSTRACT_NONE)
-        graph_resume(g, c);
+        graph_resume(g, c, event);
     switch (event->type) {
     case PEET_ABSTRACT_DOALL_FORK:
         fork_loop(g, c, event->args);
@@ -290,36 +432,32 @@ void graph_abstract(struct graph *g, const struct peet_abstract_event *event)
         break;
     case PEET_ABSTRACT_MUTEX_UNLOCK:
     case PEET_ABSTRACT_RWLOCK_UNLOCK:
-        release(g, c, event->args[0], LOCKS, 0);
-        next(g, c);
+        unlock(g, c, event);
+        graph_next(g, c);
         break;
     case PEET_ABSTRACT_COND_SIGNAL:
     case PEET_ABSTRACT_COND_BROADCAST:
         release(g, c, event->args[0], CONDITIONS, 0);
-        next(g, c);
+        graph_next(g, c);
         break;
     case PEET_ABSTRACT_SEM_POST:
-        o = graph_object(g, event->args[0], SEMAPHORES, 0, 1);
-        for (uint64_t i = 0; i < event->args[1] && i < 1000000; i++)
-            remember(g, o, c->node);
-        next(g, c);
+        if (!wakes(c, event->args[0]))
+            post(g, c, event->args);
         break;
     case PEET_ABSTRACT_SYNC_INIT:
-        if (event->args[1] == PEET_SYNC_SEMAPHORE && (o = graph_object(g, event->args[0], SEMAPHORES, 0, 1)) != NULL) {
-            o->tokens = event->args[2];
-            o->head = o->nposts = 0;
-        }
+        begin_object(g, event->args);
         break;
     case PEET_ABSTRACT_ONCE_END:
         release(g, c, event->args[0], ONCES, 0);
-        next(g, c);
+        graph_next(g, c);
         break;
     case PEET_ABSTRACT_POST:
         release(g, c, event->args[0], POSTS, event->args[1]);
-        next(g, c);
+        graph_next(g, c);
         break;
     case PEET_ABSTRACT_COND_WAIT:
-        release(g, c, event->args[1], LOCKS, 0);
+        c->had = 0;
+        unlock(g, c, event);
         wait_for(g, c, event, event->args[1]);
         break;
     case PEET_ABSTRACT_BARRIER_WAIT:
@@ -333,10 +471,21 @@ void graph_abstract(struct graph *g, const struct peet_abstract_event *event)
     case PEET_ABSTRACT_MUTEX_TRYLOCK:
     case PEET_ABSTRACT_RWLOCK_READ:
     case PEET_ABSTRACT_RWLOCK_WRITE:
-    case PEET_ABSTRACT_THREAD_JOIN:
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
+    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+        ask_lock(g, c, event);
+        break;
     case PEET_ABSTRACT_SEM_WAIT:
+    case PEET_ABSTRACT_SEM_TRYWAIT:
+        if (!wakes(c, event->args[0]))
+            ask_semaphore(g, c, event);
+        break;
+    case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_ONCE_BEGIN:
         wait_for(g, c, event, 0);
+        break;
+    case PEET_ABSTRACT_TASK:
+        graph_tasks(g, c, event->args);
         break;
     }
 }

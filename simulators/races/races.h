@@ -23,6 +23,7 @@
 
 #include <peet/module.h>
 #include "common/linemap.h"
+#include "common/locks.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -54,12 +55,14 @@ struct races_strand {
     uint32_t references;
     uint8_t over, kept, kind; /* kept: others will begin after its end */
     struct races_clocks clocks;
-    struct races_clocks children, descendants, ended; /* ends of its tasks; of all tasks that its context executed */
+    struct races_clocks children, ended; /* ends of its tasks; of the tasks that were executed on top of it */
+    uint32_t group, member_of;           /* the taskgroup that it is in now, and that it was made in; 0: none */
     struct races_clocks fence, looked; /* published by relaxed stores after a fence; seen by relaxed loads before one */
     struct races_strand *parent;
     struct races_range stack;    /* of its frames: tasks and iterations have another one's stack */
     struct races_strand **after; /* a task begins after these */
     uint32_t nafter, after_room;
+    struct races_strand *below;        /* a task: what its context goes on with */
     struct races_strand *tasks, *next; /* that have ended, and are kept until it has waited for them */
     struct races_known_task *known;    /* a task: how it is found */
 };
@@ -69,6 +72,9 @@ struct races_context {
     struct races_strand *base, *now; /* its own strand, or the iteration's; a task's while it is executed */
     uint32_t wait;                   /* enum peet_abstract_type of the request that is not answered yet */
     uint64_t object, argument;
+    uint32_t relocks;                 /* of COND_WAIT: how often it had locked the mutex */
+    uint8_t had;                      /* what it waits for seemed to be its own at once */
+    uint64_t wakes;                   /* the semaphore of its next request orders nothing; 0: none is known */
     const struct peet_block *program; /* the last block of the program's own */
     uint32_t loop;
     struct races_range thread_local_data;
@@ -80,8 +86,15 @@ struct races_object {
         uint64_t address, kind, more; /* more: an iteration, or a barrier's round */
     } key;
     struct races_clocks released, readers;
-    uint64_t holder; /* a mutex's context and 1; or the round of a barrier */
+    struct peet_sim_lock lock;
+    uint64_t round; /* of a barrier: its number, or who has not gone on yet */
     UT_hash_handle hh;
+};
+
+/** A taskgroup: the ends of its tasks, and the group around it. */
+struct races_group {
+    struct races_clocks ended;
+    uint32_t outer;
 };
 
 /** A doall loop that is being executed. */
@@ -136,7 +149,9 @@ struct races {
     uint32_t nloops, loops_room;
     struct races_strand **threads; /* by number: what a thread begins with, or ended with */
     uint32_t nthreads;
-    struct races_known_task *tasks;     /* uthash, by number */
+    struct races_known_task *tasks; /* uthash, by number */
+    struct races_group *groups;     /* from 1 */
+    uint32_t ngroups, groups_room;
     struct races_object *objects;       /* uthash */
     void *blocks;                       /* blocks.c */
     struct races_late *late;            /* uthash */

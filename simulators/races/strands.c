@@ -93,9 +93,9 @@ void races_strand_drop(struct races *r, struct races_strand *s)
         for (uint32_t i = 0; i < s->nafter; i++)
             races_strand_drop(r, s->after[i]);
         free(s->after);
+        races_strand_drop(r, s->below);
         races_clocks_free(&s->clocks);
         races_clocks_free(&s->children);
-        races_clocks_free(&s->descendants);
         races_clocks_free(&s->ended);
         races_clocks_free(&s->fence);
         races_clocks_free(&s->looked);

@@ -45,37 +45,49 @@ static struct races_object *release(struct races *r, struct races_context *c, ui
     return o;
 }
 
-static void locked(struct races *r, struct races_context *c, uint64_t address, uint32_t number, int writes)
+static void locked(struct races *r, struct races_context *c, const struct races_object *o, uint32_t type)
 {
-    struct races_object *const o = races_object(r, address, RACES_LOCK, 0, 1);
-    if (!o)
-        return;
     races_acquire(r, c->now, &o->released);
-    if (!writes)
-        return;
-    races_acquire(r, c->now, &o->readers);
-    o->holder = number + 1ull;
+    if (!peet_sim_lock_reads(type))
+        races_acquire(r, c->now, &o->readers);
 }
 
-static void unlock(struct races *r, struct races_context *c, uint64_t address, uint32_t number)
+/* Returns: whether the context has it now */
+static int lock(struct races *r, struct races_context *c, const struct peet_abstract_event *event)
 {
-    struct races_object *const o = races_object(r, address, RACES_LOCK, 0, 1);
+    struct races_object *const o = races_object(r, event->args[0], RACES_LOCK, 0, 1);
+    if (!o || !peet_sim_lock_asked(&o->lock, event))
+        return 0;
+    locked(r, c, o, event->type);
+    return 1;
+}
+
+static void unlock(struct races *r, struct races_context *c, const struct peet_abstract_event *event)
+{
+    const int waits = event->type == PEET_ABSTRACT_COND_WAIT;
+    struct races_object *const o = races_object(r, event->args[waits ? 1 : 0], RACES_LOCK, 0, 1);
     if (!o)
         return;
-    if (o->holder && o->holder != number + 1ull) {
+    switch (peet_sim_lock_left(&o->lock, event->context, event->type, event->args[waits ? 2 : 1],
+        waits ? &c->relocks : NULL)) {
+    case PEET_SIM_LOCK_KEPT:
+        break;
+    case PEET_SIM_LOCK_READER:
         races_release(r, c->now, &o->readers);
-        return;
+        break;
+    case PEET_SIM_LOCK_OWNER:
+        races_release(r, c->now, &o->released);
+        break;
     }
-    races_release(r, c->now, o->holder ? &o->released : &o->readers);
-    o->holder = 0;
 }
 
-/* If it is free, the context has it now; else it waits, or has failed. */
-static void lock(struct races *r, struct races_context *c, const struct peet_abstract_event *event)
+/* The wait for a lock is over. */
+static void granted(struct races *r, struct races_context *c, const struct peet_abstract_event *grant, uint32_t type,
+    uint64_t address)
 {
-    const struct races_object *const o = races_object(r, event->args[0], RACES_LOCK, 0, 1);
-    if (o && (!o->holder || o->holder == event->context + 1ull))
-        locked(r, c, event->args[0], event->context, 1);
+    struct races_object *const o = races_object(r, address, RACES_LOCK, 0, 1);
+    if (o && peet_sim_lock_granted(&o->lock, grant->context, type, c->relocks, c->had, grant->args[3]))
+        locked(r, c, o, type);
 }
 
 static void arrive(struct races *r, struct races_context *c, uint64_t address)
@@ -83,11 +95,11 @@ static void arrive(struct races *r, struct races_context *c, uint64_t address)
     struct races_object *const barrier = races_object(r, address, RACES_BARRIER, 0, 1), *round;
     if (!barrier)
         return;
-    c->argument = barrier->holder;
+    c->argument = barrier->round;
     if (!(round = release(r, c, address, RACES_ROUND, c->argument)))
         return;
-    races_join(r, &round->released, &c->base->ended); /* no task is left behind a barrier */
-    round->holder++;
+    races_join(r, &round->released, &c->now->ended); /* no task is left behind a barrier */
+    round->round++;
 }
 
 /* A barrier's round is over when somebody goes on. */
@@ -95,13 +107,13 @@ static void pass(struct races *r, struct races_context *c)
 {
     struct races_object *const barrier = races_object(r, c->object, RACES_BARRIER, 0, 0);
     struct races_object *const round = races_object(r, c->object, RACES_ROUND, c->argument, 0);
-    if (barrier && barrier->holder == c->argument)
-        barrier->holder++;
+    if (barrier && barrier->round == c->argument)
+        barrier->round++;
     if (!round)
         return;
     races_acquire(r, c->now, &round->released);
     races_tasks_waited(r, c->now);
-    if (--round->holder == 0)
+    if (--round->round == 0)
         races_object_free(r, round);
 }
 
@@ -114,21 +126,9 @@ static void join_threads(struct races *r, struct races_context *c, uint64_t numb
 }
 
 /* What the context is given, or would be if it had not to wait. */
-static void take(struct races *r, struct races_context *c, uint32_t number, uint32_t type, uint64_t object,
-    uint64_t more)
+static void take(struct races *r, struct races_context *c, uint32_t type, uint64_t object, uint64_t more)
 {
     switch (type) {
-    case PEET_ABSTRACT_MUTEX_LOCK:
-    case PEET_ABSTRACT_RWLOCK_WRITE:
-        locked(r, c, object, number, 1);
-        break;
-    case PEET_ABSTRACT_RWLOCK_READ:
-        locked(r, c, object, number, 0);
-        break;
-    case PEET_ABSTRACT_COND_WAIT:
-        acquire(r, c, object, RACES_CONDITION, 0);
-        locked(r, c, more, number, 1);
-        break;
     case PEET_ABSTRACT_THREAD_JOIN:
         join_threads(r, c, object);
         break;
@@ -147,14 +147,32 @@ static void take(struct races *r, struct races_context *c, uint32_t number, uint
 void races_resume(struct races *r, struct races_context *c, const struct peet_abstract_event *grant)
 {
     const uint32_t wait = c->wait;
+    const int granted_now = grant && grant->type == PEET_ABSTRACT_SYNC_GRANT;
     c->wait = PEET_ABSTRACT_NONE;
-    if (wait == PEET_ABSTRACT_BARRIER_WAIT)
+    if (wait == PEET_ABSTRACT_BARRIER_WAIT && !(granted_now && (uint32_t)grant->args[3] == EINTR))
         pass(r, c);
     else if (wait == PEET_ABSTRACT_IO_WAIT || wait == PEET_ABSTRACT_SYSCALL)
         races_acquire(r, c->now, &r->input);
-    else if (grant && grant->type == PEET_ABSTRACT_SYNC_GRANT &&
-        (wait == PEET_ABSTRACT_COND_WAIT || (grant->args[3] != ETIMEDOUT && grant->args[3] != EINTR)))
-        take(r, c, grant->context, wait, c->object, c->argument);
+    if (!granted_now)
+        return;
+    switch (wait) {
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_MUTEX_TRYLOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
+    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+        granted(r, c, grant, wait, c->object);
+        break;
+    case PEET_ABSTRACT_COND_WAIT:
+        if (grant->args[3] == 0)
+            acquire(r, c, c->object, RACES_CONDITION, 0);
+        granted(r, c, grant, wait, c->argument);
+        break;
+    default:
+        if (grant->args[3] != ETIMEDOUT && grant->args[3] != EINTR)
+            take(r, c, wait, c->object, c->argument);
+    }
 }
 
 /* ------------------------------------------------------------------------------------- threads, loops */
@@ -346,6 +364,14 @@ static void wait_for(struct races_context *c, const struct peet_abstract_event *
     c->argument = argument;
 }
 
+/* A semaphore that only wakes threads for tasks: what orders them, tasks say. */
+static int wakes(struct races_context *c, uint64_t semaphore)
+{
+    const int same = c->wakes == semaphore;
+    c->wakes = 0;
+    return same;
+}
+
 void races_abstract(struct races *r, const struct peet_abstract_event *event)
 {
     const uint64_t *const args = event->args;
@@ -381,32 +407,34 @@ void races_abstract(struct races *r, const struct peet_abstract_event *event)
         races_free(r, event);
         break;
     case PEET_ABSTRACT_MUTEX_LOCK:
-    case PEET_ABSTRACT_RWLOCK_WRITE:
     case PEET_ABSTRACT_MUTEX_TRYLOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
     case PEET_ABSTRACT_RWLOCK_TRYWRITE:
-        lock(r, c, event);
+        c->relocks = 0;
+        c->had = (uint8_t)lock(r, c, event);
         wait_for(c, event, 0);
         break;
-    case PEET_ABSTRACT_RWLOCK_READ:
-    case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_SEM_WAIT:
+        if (wakes(c, args[0]))
+            break;
+        /* fall through */
+    case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_ONCE_BEGIN:
     case PEET_ABSTRACT_WAIT:
-        take(r, c, event->context, event->type, args[0], event->nargs > 1 ? args[1] : 0);
+        take(r, c, event->type, args[0], event->nargs > 1 ? args[1] : 0);
         wait_for(c, event, event->nargs > 1 ? args[1] : 0);
         break;
     case PEET_ABSTRACT_IO_WAIT:
         wait_for(c, event, 0);
         break;
-    case PEET_ABSTRACT_RWLOCK_TRYREAD:
-        locked(r, c, args[0], event->context, 0);
-        break;
     case PEET_ABSTRACT_MUTEX_UNLOCK:
     case PEET_ABSTRACT_RWLOCK_UNLOCK:
-        unlock(r, c, args[0], event->context);
+        unlock(r, c, event);
         break;
     case PEET_ABSTRACT_COND_WAIT:
-        unlock(r, c, args[1], event->context);
+        unlock(r, c, event);
         wait_for(c, event, args[1]);
         break;
     case PEET_ABSTRACT_COND_SIGNAL:
@@ -421,7 +449,8 @@ void races_abstract(struct races *r, const struct peet_abstract_event *event)
         acquire(r, c, args[0], RACES_SEMAPHORE, 0);
         break;
     case PEET_ABSTRACT_SEM_POST:
-        release(r, c, args[0], RACES_SEMAPHORE, 0);
+        if (!wakes(c, args[0]))
+            release(r, c, args[0], RACES_SEMAPHORE, 0);
         break;
     case PEET_ABSTRACT_ONCE_END:
         release(r, c, args[0], RACES_ONCE, 0);

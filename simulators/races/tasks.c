@@ -45,6 +45,9 @@ void races_tasks_free(struct races *r)
     struct races_known_task *t, *next;
     HASH_ITER(hh, r->tasks, t, next)
     forget(r, t->strand);
+    for (uint32_t i = 0; i < r->ngroups; i++)
+        races_clocks_free(&r->groups[i].ended);
+    free(r->groups);
 }
 
 static void create(struct races *r, struct races_context *c, uint64_t number)
@@ -56,6 +59,7 @@ static void create(struct races *r, struct races_context *c, uint64_t number)
         return;
     }
     t->number = number;
+    t->strand->group = t->strand->member_of = c->now->group;
     t->strand->known = t;
     HASH_ADD(hh, r->tasks, number, sizeof t->number, t);
 }
@@ -67,29 +71,44 @@ static void start(struct races *r, struct races_context *c, struct races_strand 
         races_strand_drop(r, s->after[i]);
     }
     s->nafter = 0;
+    if (s == c->now || s->below)
+        return;
+    s->below = c->now;
+    races_strand_hold(s->below);
     c->now = s;
 }
 
+/* The context goes on with what the task was executed on top of. */
+static void leave(struct races *r, struct races_context *c, struct races_strand *s)
+{
+    struct races_strand *const below = s->below;
+    if (!below || c->now != s)
+        return;
+    s->below = NULL;
+    c->now = below;
+    races_strand_drop(r, below);
+}
+
 /* Whoever waits for the task, in whichever way, knows what these clocks say. */
-static void publish_end(struct races *r, struct races_context *c, struct races_strand *s,
+static void publish_end(struct races *r, struct races_strand *below, struct races_strand *s,
     const struct races_clocks *clocks)
 {
     if (s->parent) {
         races_join(r, &s->parent->children, clocks);
         races_join(r, &s->parent->ended, clocks);
     }
-    for (struct races_strand *p = s->parent; p; p = p->kind == RACES_TASK ? p->parent : NULL)
-        races_join(r, &p->descendants, clocks);
-    races_join(r, &c->base->ended, clocks);
+    if (s->member_of)
+        races_join(r, &r->groups[s->member_of].ended, clocks);
+    races_join(r, &below->ended, clocks);
 }
 
 static void end(struct races *r, struct races_context *c, struct races_strand *s)
 {
-    publish_end(r, c, s, &s->clocks);
+    publish_end(r, s->below ? s->below : c->base, s, &s->clocks);
     races_forget_range(r, &s->stack);
     races_tasks_waited(r, s);
     races_strand_over(r, s);
-    c->now = c->base;
+    leave(r, c, s);
     if (!s->kept || !s->parent) {
         forget(r, s);
         return;
@@ -116,11 +135,30 @@ static void order(struct races *r, struct races_context *c, uint64_t later, uint
     s->after[s->nafter++] = e;
 }
 
+static void begin_group(struct races *r, struct races_context *c)
+{
+    const uint32_t n = r->ngroups ? r->ngroups : 1;
+    if (races_grow(r, &r->groups, &r->groups_room, n + 1ull, sizeof *r->groups))
+        return;
+    r->groups[n].outer = c->now->group;
+    c->now->group = n;
+    r->ngroups = n + 1;
+}
+
 static void wait(struct races *r, struct races_context *c, uint64_t what)
 {
-    races_acquire(r, c->now, what == PEET_TASKS_CHILDREN ? &c->now->children : &c->now->descendants);
-    if (what == PEET_TASKS_CHILDREN)
+    struct races_group *g;
+    if (what == PEET_TASKS_CHILDREN) {
+        races_acquire(r, c->now, &c->now->children);
         races_tasks_waited(r, c->now);
+    } else if (what == PEET_TASKS_EXECUTED) {
+        races_acquire(r, c->now, &c->now->ended);
+    } else if (c->now->group) {
+        g = &r->groups[c->now->group];
+        races_acquire(r, c->now, &g->ended);
+        races_clocks_free(&g->ended);
+        c->now->group = g->outer;
+    }
 }
 
 void races_task(struct races *r, struct races_context *c, const uint64_t *args)
@@ -136,13 +174,15 @@ void races_task(struct races *r, struct races_context *c, const uint64_t *args)
             start(r, c, s);
         break;
     case PEET_TASK_SUSPEND:
-        c->now = c->base;
+        if (s)
+            leave(r, c, s);
         break;
     case PEET_TASK_END:
         if (s)
             end(r, c, s);
         break;
     case PEET_TASK_ORDER:
+    case PEET_TASK_TURN: /* what has been executed in turn, under a lock or by one thread alone, does not race */
         order(r, c, args[1], args[2]);
         break;
     case PEET_TASK_WAIT:
@@ -153,11 +193,17 @@ void races_task(struct races *r, struct races_context *c, const uint64_t *args)
             break;
         races_release(r, c->now, &clocks);
         races_join(r, &s->clocks, &clocks);
-        publish_end(r, c, s, &clocks);
+        publish_end(r, c->now, s, &clocks);
         races_clocks_free(&clocks);
         break;
     case PEET_TASK_MEMORY:
         races_forget(r, args[1], args[2]);
+        break;
+    case PEET_TASK_GROUP:
+        begin_group(r, c);
+        break;
+    case PEET_TASK_WAKE:
+        c->wakes = args[1];
         break;
     case PEET_TASK_PASSED: {
         const struct races_object *const o = races_object(r, args[1], RACES_ONCE, 0, 0);

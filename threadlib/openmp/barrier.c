@@ -11,13 +11,16 @@ void peet__omp_idle_wake_all(struct omp_team *team)
 {
     int idle = team->idle;
     team->idle = 0;
-    if (idle > 0)
-        peet__omp_post(&team->idle_gate, idle);
+    if (idle <= 0)
+        return;
+    peet__omp_note(PEET_TASK_WAKE, (uint64_t)&team->idle_gate, 0);
+    peet__omp_post(&team->idle_gate, idle);
 }
 
 static void sleep_until_posted(struct omp_team *team)
 {
     team->idle++;
+    peet__omp_note(PEET_TASK_WAKE, (uint64_t)&team->idle_gate, 0);
     peet__omp_wait(&team->idle_gate);
 }
 
@@ -50,6 +53,8 @@ int peet__omp_barrier(struct omp_thread *thread, int flags)
     if (n == 1 || !team->tasking) {
         if (peet__omp_tasking && team->tasks > 0)
             run_all(thread, team);
+        if (n == 1 && peet__omp_tasking)
+            peet__omp_note(PEET_TASK_WAIT, thread->task->number, PEET_TASKS_EXECUTED);
         if (n > 1)
             peet__omp_barrier_event(&team->gate, n);
         else

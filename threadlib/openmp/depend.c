@@ -293,7 +293,7 @@ int peet__omp_mutexes_try(struct omp_task *task)
         struct omp_entry *const entry = task->mutexes[i];
         entry->held = 1;
         if (entry->held_last)
-            peet__omp_note(PEET_TASK_ORDER, task->number, entry->held_last);
+            peet__omp_note(PEET_TASK_TURN, task->number, entry->held_last);
         entry->held_last = task->number;
     }
     task->holds_mutexes = task->nmutexes > 0;

@@ -135,6 +135,7 @@ void peet__omp_group_begin(struct omp_thread *thread)
     struct omp_taskgroup *group = peet__omp_alloc(sizeof(*group));
     group->outer = thread->task->group;
     thread->task->group = group;
+    peet__omp_note(PEET_TASK_GROUP, thread->task->number, 0);
 }
 
 void peet__omp_group_end(struct omp_thread *thread)
@@ -146,8 +147,8 @@ void peet__omp_group_end(struct omp_thread *thread)
     if (group->had_tasks || all) {
         peet__omp_order(&team->queued, team->changes);
         peet__omp_task_wait(thread, &group->tasks, &group->waiter);
-        peet__omp_note(PEET_TASK_WAIT, task->number, PEET_TASKS_DESCENDANTS);
     }
+    peet__omp_note(PEET_TASK_WAIT, task->number, PEET_TASKS_DESCENDANTS);
     task->group = group->outer;
     if (all && !group->shared_reductions) {
         combine_and_free(all, group);

@@ -193,6 +193,7 @@ void peet__omp_thread_wake(struct omp_thread *thread)
         at = &(*at)->next_waiter;
     *at = thread->next_waiter;
     thread->waiting = 0;
+    peet__omp_note(PEET_TASK_WAKE, (uint64_t)&thread->wake, 0);
     peet__omp_post(&thread->wake, 1);
 }
 
@@ -204,6 +205,7 @@ static void sleep_until_woken(struct omp_thread *thread)
     *at = thread;
     thread->next_waiter = NULL;
     thread->waiting = 1;
+    peet__omp_note(PEET_TASK_WAKE, (uint64_t)&thread->wake, 0);
     peet__omp_wait(&thread->wake);
 }
 
@@ -211,6 +213,7 @@ void peet__omp_tasks_notify(struct omp_team *team, const struct omp_task *task)
 {
     if (team->idle > 0) {
         team->idle--;
+        peet__omp_note(PEET_TASK_WAKE, (uint64_t)&team->idle_gate, 0);
         peet__omp_post(&team->idle_gate, 1);
         return;
     }
@@ -333,7 +336,7 @@ void peet__omp_task_run(struct omp_thread *thread, struct omp_task *task)
     if (outer->number)
         note(PEET_TASK_START, outer);
     if (alone) /* no other thread can have executed it */
-        peet__omp_note(PEET_TASK_ORDER, outer->number, number);
+        peet__omp_note(PEET_TASK_TURN, outer->number, number);
 }
 
 void peet__omp_task_submit(struct omp_thread *thread, struct omp_task *task)

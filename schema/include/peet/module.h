@@ -374,10 +374,15 @@ enum peet_task_what {
     PEET_TASK_FULFIL, /* the event of a task that is detached: with its end, that is its completion */
     PEET_TASK_MEMORY, /* in place of `task` an address, and so many bytes: what lay there has gone */
     PEET_TASK_PASSED, /* ... the object of ONCE_BEGIN: its initialisation was over, and nobody had to ask */
+    PEET_TASK_TURN,   /* as ORDER, but the program needs no order here: it is how the tasks were executed */
+    PEET_TASK_GROUP,  /* `task` begins a taskgroup, which ends when it has waited for descendants */
+    PEET_TASK_WAKE, /* in place of `task` the semaphore that is asked for or posted next: it only wakes threads, and orders
+                         nothing */
 };
 enum peet_task_waited {
     PEET_TASKS_CHILDREN,
-    PEET_TASKS_DESCENDANTS /* since a taskgroup began */
+    PEET_TASKS_DESCENDANTS, /* those of the taskgroup, which is over */
+    PEET_TASKS_EXECUTED     /* those that its thread has executed, which is a team of its own, and at a barrier */
 };
 
 /** Something that references do not spell out. */
