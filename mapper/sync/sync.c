@@ -60,7 +60,7 @@ unsigned peet__sync_kind(uint32_t type)
 
 struct peet_map_object *peet__sync_find(struct peet_map *map, uint64_t address, unsigned type)
 {
-    struct peet_map_key key = {address, type};
+    struct peet_map_key key = {address, type, 0};
     struct peet_map_object *o = map->sync->idle;
 
     if (o && o->key.address == address && o->key.type == type)
@@ -86,7 +86,7 @@ struct peet_map_object *peet__sync_get(struct peet_map *map, uint64_t address, u
         peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a synchronisation object");
         return NULL;
     }
-    *o = (struct peet_map_object){.key = {address, type}, .waiters = waiters, .readers = readers};
+    *o = (struct peet_map_object){.key = {address, type, 0}, .waiters = waiters, .readers = readers};
     HASH_ADD(hh, s->objects, key, sizeof o->key, o);
     if (!o->hh.tbl) {
         o->next_free = s->free_objects;
@@ -293,7 +293,7 @@ void peet__sync_granted(struct peet_map *map, struct peet_map_context *c, const 
     s->waits[kind]++;
     s->waited_cycles[kind] += waited;
     if (kind < PEET_SYNC_OBJECT_TYPES) {
-        struct peet_map_key key = {args[0], kind};
+        struct peet_map_key key = {args[0], kind, 0};
         struct peet_map_contended *one;
 
         HASH_FIND(hh, s->contended, &key, sizeof key, one);
@@ -340,6 +340,21 @@ void peet__sync_due(struct peet_map *map)
 
 /* ----------------------------------------------------------------------------- initialise, destroy */
 
+/**
+ * Something else is where an object was that contexts wait for: they go on waiting for what was there, as those do that
+ * sleep in the kernel while the C library begins anew, and nobody who uses the new object meets them.
+ */
+static void lose(struct peet_map *map, struct peet_map_object *o)
+{
+    if (map->sync->idle == o)
+        map->sync->idle = NULL;
+    HASH_DEL(map->sync->objects, o);
+    o->key.lost = ++map->sync->lost;
+    HASH_ADD(hh, map->sync->objects, key, sizeof o->key, o);
+    if (!o->hh.tbl)
+        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a synchronisation object");
+}
+
 static void init(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
     unsigned type = (unsigned)args[1];
@@ -353,8 +368,12 @@ static void init(struct peet_map *map, struct peet_map_core *core, struct peet_m
     if (o && (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns))) {
         peet__sync_misuse(map, c, core->clock, "initialises %s %s while others wait for it",
             peet__sync_kind_names[type], PEET_SYNC_NAME(map, args[0]));
-        peet__sync_answer(map, c, EBUSY);
-        return;
+        if (type == PEET_SYNC_DOACROSS || (type == PEET_SYNC_MUTEX && peet__lock_modelled(map))) {
+            peet__sync_answer(map, c, EBUSY); /* these are found by their address each time that somebody looks */
+            return;
+        }
+        lose(map, o);
+        o = NULL;
     }
     if (o && type <= PEET_SYNC_RWLOCK && (o->held || o->count))
         peet__sync_misuse(map, c, core->clock, "initialises %s %s, which is locked", peet__sync_kind_names[type],

@@ -69,7 +69,8 @@ enum peet_supposed { PEET_SUPPOSED_UNKNOWN, PEET_SUPPOSED_KNOWN /* they do */, P
 
 struct peet_map_key {
     uint64_t address;
-    uint64_t type;
+    uint32_t type;
+    uint32_t lost; /* 0, or the number of a record whose address something else has now */
 };
 
 struct peet_map_object {
@@ -148,6 +149,7 @@ struct peet_map_sync {
     uint64_t contended_left_out;
     struct peet_map_heap timers;
     uint64_t orders, random;
+    uint32_t lost;
     uint32_t rounds; /* of all barriers */
 
     struct peet_map_thread *threads;
