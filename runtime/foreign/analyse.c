@@ -184,9 +184,10 @@ static void string_refs(struct state *s, const ZydisDecodedInstruction *z, const
         }
 }
 
+/* Libraries have rbp for anything, seldom for a frame: what it points to is not taken for the stack. */
 static unsigned place_flags(const ZydisDecodedOperandMem *m)
 {
-    return (m->base == ZYDIS_REGISTER_RSP || m->base == ZYDIS_REGISTER_RBP ? PEET_REF_STACK : 0) |
+    return (m->base == ZYDIS_REGISTER_RSP ? PEET_REF_STACK : 0) |
         (m->base == ZYDIS_REGISTER_RIP || (m->base == ZYDIS_REGISTER_NONE && m->segment != ZYDIS_REGISTER_FS)
                 ? PEET_REF_GLOBAL
                 : 0) |

@@ -64,10 +64,20 @@ static void widen(struct races_range *range, uint64_t address, uint64_t bytes)
     range->high = address + bytes > range->high ? address + bytes : range->high;
 }
 
+/* A stack that a program has made itself lies anywhere: it is no part of the one that the frames are on. */
+static int is_far(const struct races_range *range, uint64_t address)
+{
+    enum { FAR = 64 << 20 };
+    return range->low < range->high &&
+        (range->low > address ? range->low - address > FAR : address > range->high && address - range->high > FAR);
+}
+
 /* A task or an iteration has a frame there.  Where it has had none yet, others had theirs before. */
 static void push(struct races *r, struct races_range *range, uint64_t address, uint64_t bytes)
 {
     const struct races_range before = *range;
+    if (is_far(range, address))
+        return;
     widen(range, address, bytes);
     if (before.low > before.high)
         races_forget(r, address, bytes);
