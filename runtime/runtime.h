@@ -161,6 +161,10 @@ int peet_ctx_is_called(const struct peet_ctx *ctx);
 /** peet_ctx_goes_on() - behind a yield that is FULL: 1: the context must be resumed before any other */
 int peet_ctx_goes_on(const struct peet_ctx *ctx);
 
+/** peet_ctx_crash_status() - behind a yield that is FULL: not 0: the context has crashed, and goes on no more: another one had
+ * crashed before, and those that are earlier in simulated time went on for the results.  The program's status */
+int peet_ctx_crash_status(const struct peet_ctx *ctx);
+
 /** Thread pointer of a context (fs base), for thread-local references. */
 uint64_t peet_ctx_fs_base(const struct peet_ctx *ctx);
 /** A readable number for messages. */

@@ -189,8 +189,15 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
     if (s->map)
         peet__source_ran(s, c, why);
     peet_host_unseen_look();
+    const int crash_status = peet_ctx_crash_status(c->ctx);
     if (s->record)
-        peet__record_slice(s->record, context, c, why, result);
+        peet__record_slice(s->record, context, c, crash_status ? (unsigned)PEET_SLICE_CRASHED : why,
+            crash_status ? (uint64_t)crash_status : result);
+    if (crash_status) {
+        c->done = c->crashed = c->ends_all = 1;
+        s->args[0] = (uint64_t)crash_status;
+        return PEET_YIELD_DONE;
+    }
     if (why == PEET_YIELD_DONE)
         c->done = 1;
     return why;

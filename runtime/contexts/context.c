@@ -341,6 +341,11 @@ PUBLIC int peet_ctx_goes_on(const struct peet_ctx *ctx)
     return ctx->whole;
 }
 
+PUBLIC int peet_ctx_crash_status(const struct peet_ctx *ctx)
+{
+    return ctx->crash_status;
+}
+
 void peet__stub_yield(uint64_t *frame)
 {
     struct peet__rt *rt = &peet__rt;

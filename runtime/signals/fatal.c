@@ -126,6 +126,14 @@ PUBLIC uint64_t *peet_rt_crash_end(void)
     return crash_end;
 }
 
+/* In a handler, where the kernel blocks all. */
+static void let_faults_come(void)
+{
+    peet__rt.kernel_mask = ~0ul;
+    peet__mask_tell(~(peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS) | peet__signal_bit(SIGFPE) |
+        peet__signal_bit(SIGILL)));
+}
+
 static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
 {
     struct peet__rt *rt = &peet__rt;
@@ -143,6 +151,10 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     uint64_t fs = peet__fs_base_now();
     if (fs != rt->thread) /* the host's */
         peet__set_fs(rt->thread);
+    if (crash_end && uc) { /* those who go on may crash, too: crashes_meanwhile() */
+        peet__sigstack_leave(rt->current, __builtin_frame_address(0), (uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
+        let_faults_come();
+    }
     if (rt->hooks.crashed)
         peet__call_on(crash_stack + CRASH_BYTES, call_hook, &crash);
     else
@@ -274,12 +286,27 @@ static void take_turn(int signal, const siginfo_t *info, const ucontext_t *uc)
     peet_rt_order();
 }
 
+/* A context has crashed, and another one that went on for the results crashes, too, and earlier in simulated time, as all threads
+ * of a team may do in the same way.  What it has done counts, and the program ends with it. */
+static void crashes_meanwhile(int signal, const siginfo_t *info, const ucontext_t *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (!crashing || !rt->simulated || !rt->in_subject || !peet__fatal_is_fault(signal, info))
+        return;
+    peet__sigstack_leave(rt->current, __builtin_frame_address(0), (uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
+    rt->current->crash_status = (uint8_t)(128 + signal);
+    let_faults_come();
+    peet__leave(PEET_YIELD_FULL);
+    peet__die(127, "internal error: a context that had crashed was resumed");
+}
+
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
     peet__fs_settle();
     if (look_fails(signal, uc))
         return;
+    crashes_meanwhile(signal, info, uc);
     if (peet__fatal_watched(signal, info, uc) || is_repeated(signal))
         return;
     take_turn(signal, info, uc);
