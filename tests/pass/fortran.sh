@@ -50,6 +50,9 @@ for flags in -O0 "-O1 -fopenmp" "-O2 -fopenmp"; do
     "$PEET" run --quiet --cores 4 --observe counts -d out -- ./subject >said || fail "$flags: peet run"
     cmp expected said || fail "$flags: under peet run it prints something else"
     [ -s subject.schema ] || fail "$flags: no schema beside the program"
+    "$PEET" record --quiet -d real -- ./subject >said 2>errors || fail "$flags: peet record"
+    cmp expected said || fail "$flags: under peet record it prints something else"
+    [ ! -s errors ] || fail "$flags: under peet record it says: $(cat errors)"
 done
 "$PEET_PREFIX/bin/peetflang" -O1 -c scale.f90 && "$PEET_PREFIX/bin/peetflang" -O1 -o subject subject.f90 scale.o || fail "peetflang -O1"
 "$PEET" run --quiet --observe counts -d out -- ./subject >said || fail "peet run"

@@ -324,6 +324,10 @@ void *peet__omp_try_alloc(size_t bytes);
 void *peet__omp_realloc(void *memory, size_t bytes);
 void peet__omp_free(void *memory);
 
+/* ---- real.c */
+/** The ordinary libomp's entry as a recorded program shall call it: found itself, or what calls it. */
+void (*peet__omp_real_entry(const char *name, void (*found)(void)))(void);
+
 /* ---- events.c */
 /** Wait for one's turn in simulated time, as an atomic access to *datum would.  @state: changes with what it guards */
 void peet__omp_order(const void *datum, uint64_t state);

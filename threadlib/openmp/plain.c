@@ -101,7 +101,8 @@ entry_fn *peet__omp_resolve(unsigned index)
     if (under_peet_run) /* constructors, before the simulation begins: regions have one thread, for the moment */
         return peet__omp_entries[index][SIMULATED];
     introduce();
-    return peet__omp_table[index] = find_plain(names[index]);
+    entry_fn *const found = find_plain(names[index]);
+    return peet__omp_table[index] = peet_rt_real_recorded() ? peet__omp_real_entry(names[index], found) : found;
 }
 
 __attribute__((constructor)) static void begin(void)

@@ -13,6 +13,7 @@
 
 #include <omp-tools.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* Numbers that stand for objects: no address of the program's. */
 #define REGIONS 0x7e0000000000u
@@ -106,6 +107,52 @@ static void task_schedule(ompt_data_t *before, ompt_task_status_t how, ompt_data
     (void)before, (void)how, (void)next;
     peet_rt_real_passes(TASKS, PEET_ABSTRACT_SEM_WAIT);
 }
+
+/* ------------------------------------------------------------------------------------- kinds of loops */
+
+/* As soon as there is a tool, libomp looks for what kind of construct a static loop belongs to, and writes a warning into
+ * the program's output if the compiler has not said so.  flang never does.  Here it is told that it is a loop, as it
+ * would assume. */
+enum { PLACE_LOOP = 0x200, PLACE_KINDS = 0xe00 /* loop, sections, distribute */ };
+
+static struct omp_place *with_kind(struct omp_place *place, struct omp_place *copy)
+{
+    if (!place || place->flags & PLACE_KINDS)
+        return place;
+    *copy = *place;
+    copy->flags |= PLACE_LOOP;
+    return copy;
+}
+
+#define STATIC_INIT(suffix, type, stype) \
+    static void (*init_##suffix)(struct omp_place *, int32_t, int32_t, int32_t *, type *, type *, stype *, stype, \
+        stype); \
+    static void init_told_##suffix(struct omp_place *place, int32_t gtid, int32_t schedule, int32_t *last, \
+        type *lower, type *upper, stype *stride, stype step, stype chunk) \
+    { \
+        struct omp_place copy; \
+        init_##suffix(with_kind(place, &copy), gtid, schedule, last, lower, upper, stride, step, chunk); \
+    }
+STATIC_INIT(4, int32_t, int32_t)
+STATIC_INIT(4u, uint32_t, int32_t)
+STATIC_INIT(8, int64_t, int64_t)
+STATIC_INIT(8u, uint64_t, int64_t)
+
+void (*peet__omp_real_entry(const char *name, void (*found)(void)))(void)
+{
+#define TOLD(suffix) \
+    if (strcmp(name, "__kmpc_for_static_init_" #suffix) == 0) { \
+        init_##suffix = (__typeof__(init_##suffix))found; \
+        return (void (*)(void))init_told_##suffix; \
+    }
+    TOLD(4)
+    TOLD(4u)
+    TOLD(8)
+    TOLD(8u)
+    return found;
+}
+
+/* -------------------------------------------------------------------------------------------- the tool */
 
 static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *tool)
 {
