@@ -275,6 +275,23 @@ void peet__foreign_enter_called(struct peet__foreign_image *i, uint64_t pc)
     }
 }
 
+void peet__foreign_enter_asked_for(const struct peet__foreign_image *i, uint64_t stub, uint64_t end)
+{
+    enum { PUSH = 0x68, BYTES = 5, ENDBR_BYTES = 4 }; /* push $number; jmp the first stub */
+    const uint8_t *code = i->text + (stub - i->lo);
+    uint32_t number;
+    if (memcmp(code, "\xf3\x0f\x1e\xfa", ENDBR_BYTES) == 0)
+        code += ENDBR_BYTES;
+    if (code[0] != PUSH || i->text + (end - i->lo) < code + BYTES)
+        return;
+    memcpy(&number, code + 1, sizeof number);
+    const uint64_t pc = peet__foreign_asked_for(i, number);
+    struct peet__foreign_image *const image = pc ? peet__foreign_image_of(pc) : NULL;
+    const struct peet__foreign_function *const f = image ? peet__foreign_function_of(image, pc) : NULL;
+    if (f && f->lo == pc && !f->recorded && !f->chooses && !image->entries[0])
+        enter(image, pc);
+}
+
 void peet__foreign_enter_functions(struct peet__foreign_image *i)
 {
     for (unsigned k = 0; i->entries[0] && k < PEET_FOREIGN_ALLOCATOR_ENTRIES; k++)

@@ -213,6 +213,14 @@ static void enter_returns(struct peet__foreign_image *image, const struct peet__
     }
 }
 
+/* What its stubs ask the dynamic linker for, which goes on to the original code, leads to translations. */
+static void enter_asked_for(const struct peet__foreign_image *image, const struct peet__foreign_trace *t)
+{
+    for (uint32_t k = 0; k < t->n; k++)
+        if (t->descs[k].function->name && strcmp(t->descs[k].function->name, PEET_FOREIGN_STUBS) == 0)
+            peet__foreign_enter_asked_for(image, t->descs[k].pc, t->descs[k].pc + t->descs[k].code_bytes);
+}
+
 /* Room for counters, within reach of the image's translations and in lines of their own.  NULL: none */
 static uint64_t *counters(struct peet__foreign_image *i, uint32_t n)
 {
@@ -275,6 +283,7 @@ static struct peet__foreign_trace *translate(struct peet__foreign_image *image, 
     t->next = image->traces;
     image->traces = t;
     enter_returns(image, &plan);
+    enter_asked_for(image, t);
     peet__foreign_counts.blocks += plan.nparts;
     return t;
 }

@@ -254,6 +254,8 @@ unsigned peet__foreign_opcode_variant(const ZydisDecodedInstruction *insn, const
 
 /** Find out which functions of the images so far may be called by code that is not foreign. */
 void peet__foreign_want(void);
+/** The function that the dynamic linker finds for a stub of the image, by the number that the stub gives it.  0: none */
+uint64_t peet__foreign_asked_for(const struct peet__foreign_image *image, uint64_t number);
 
 /* ----------------------------------------------------------------------------------------------- kinds.c */
 
@@ -346,6 +348,8 @@ int peet__foreign_enter_at(struct peet__foreign_image *image, uint64_t pc);
 void peet__foreign_enter_called(struct peet__foreign_image *image, uint64_t pc);
 /** All functions of an image that may be called from outside. */
 void peet__foreign_enter_functions(struct peet__foreign_image *image);
+/** A function that a stub asks the dynamic linker for is seen when that goes on to it. */
+void peet__foreign_enter_asked_for(const struct peet__foreign_image *image, uint64_t stub, uint64_t end);
 /** What led to translations of an image that is loaded again, with the same text, leads there again. */
 void peet__foreign_enter_again(const struct peet__foreign_image *image);
 struct peet__foreign_counts {

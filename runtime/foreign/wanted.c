@@ -29,6 +29,7 @@ struct tables {
     size_t nrelocations[2];
     const uint64_t *relative;
     size_t nrelative;
+    const uint32_t *hashes; /* GNU's; NULL: it has none */
     uint32_t nsymbols;
 };
 
@@ -88,14 +89,16 @@ static void read_tables(const struct dl_phdr_info *info, struct tables *t)
             t->nrelative = d->d_un.d_val / sizeof *t->relative;
             break;
         case DT_GNU_HASH:
-            t->nsymbols = count_symbols(at(t, d->d_un.d_ptr));
+            t->hashes = at(t, d->d_un.d_ptr);
             break;
         case DT_HASH:
             t->nsymbols = ((const uint32_t *)at(t, d->d_un.d_ptr))[1];
             break;
         }
-    if (!t->symbols || !t->names)
+    if (!t->symbols || !t->names) {
+        t->hashes = NULL;
         t->nsymbols = 0;
+    }
 }
 
 static int is_function(const ElfW(Sym) * s)
@@ -207,6 +210,15 @@ static int has_recorded(const struct dl_phdr_info *info)
     return 0;
 }
 
+static int is_in(const struct dl_phdr_info *info, uint64_t pc)
+{
+    for (unsigned p = 0; p < info->dlpi_phnum; p++)
+        if (info->dlpi_phdr[p].p_type == PT_LOAD &&
+            pc - (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) < info->dlpi_phdr[p].p_memsz)
+            return 1;
+    return 0;
+}
+
 struct walk {
     uint64_t end; /* the object that this lies in is the host's first */
     int over, first, err;
@@ -220,12 +232,12 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     const int own = !w->first && peet__foreign_is_own(info->dlpi_name);
     w->first = 0;
-    for (unsigned p = 0; p < info->dlpi_phnum; p++)
-        w->over |= info->dlpi_phdr[p].p_type == PT_LOAD &&
-            w->end - (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) < info->dlpi_phdr[p].p_memsz;
+    w->over |= is_in(info, w->end);
     if (w->over)
         return 1;
     read_tables(info, &t);
+    if (t.hashes)
+        t.nsymbols = count_symbols(t.hashes);
     if (w->what == IMPORTS && (own || has_recorded(info)))
         w->err = import(&t, own);
     if (w->what == WANTS) {
@@ -260,4 +272,70 @@ void peet__foreign_want(void)
         HASH_DEL(names, name);
         free(name);
     }
+}
+
+/* ------------------------------------------------------------------------------------ when it is called first */
+
+/* The first function of that name that it defines.  0: none */
+static uint64_t defined(const struct tables *t, const char *name)
+{
+    const uint32_t *const buckets = t->hashes ? t->hashes + 4 + 2 * t->hashes[2] : NULL, *chains;
+    uint32_t hash = 5381, k = 1, n = t->nsymbols;
+    for (const char *c = name; *c; c++)
+        hash = hash * 33 + (uint8_t)*c;
+    if (buckets) {
+        chains = buckets + t->hashes[0];
+        k = t->hashes[0] ? buckets[hash % t->hashes[0]] : 0;
+        n = k ? UINT32_MAX : 0;
+    }
+    for (; k < n; k++) {
+        const ElfW(Sym) *const s = &t->symbols[k];
+        const uint64_t pc = t->bias + s->st_value;
+        if (is_function(s) && s->st_shndx != SHN_UNDEF && strcmp(t->names + s->st_name, name) == 0)
+            return ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? ((uint64_t (*)(void))pc)() : pc;
+        if (buckets && chains[k - t->hashes[1]] & 1)
+            return 0;
+    }
+    return 0;
+}
+
+struct call {
+    uint64_t end; /* as above */
+    uint64_t bias, number;
+    const char *name;
+    uint64_t target;
+};
+
+static int find_name(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct call *const c = arg;
+    struct tables t;
+    (void)size;
+    if (info->dlpi_addr != c->bias)
+        return 0;
+    read_tables(info, &t);
+    if (t.symbols && t.names && t.relocations[1] && c->number < t.nrelocations[1])
+        c->name = t.names + t.symbols[ELF64_R_SYM(t.relocations[1][c->number].r_info)].st_name;
+    return 1;
+}
+
+static int find_target(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct call *const c = arg;
+    struct tables t;
+    (void)size;
+    if (is_in(info, c->end))
+        return 1;
+    read_tables(info, &t);
+    c->target = t.symbols && t.names ? defined(&t, c->name) : 0;
+    return c->target != 0;
+}
+
+uint64_t peet__foreign_asked_for(const struct peet__foreign_image *image, uint64_t number)
+{
+    struct call c = {.end = (uint64_t)peet__foreign_want, .bias = image->bias, .number = number};
+    dl_iterate_phdr(find_name, &c);
+    if (c.name)
+        dl_iterate_phdr(find_target, &c);
+    return c.target;
 }
