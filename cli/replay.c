@@ -15,16 +15,17 @@
 #include <unistd.h>
 
 /** A text as a file that libconfig can read. */
-static int read_text(struct peet_config *config, const char *text, struct peet_error *error)
+static int read_text(struct peet_config *config, const char *from, const char *text, struct peet_error *error)
 {
-    char path[64];
+    char path[64], shown[PATH_MAX + 16];
     const int fd = peet_cli_memory_file("peet-trace-config", text, strlen(text), error);
     int err;
 
     if (fd < 0)
         return fd;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    err = peet_config_read(config, path, error);
+    snprintf(shown, sizeof(shown), "%s: settings", from);
+    err = peet_config_read_as(config, path, shown, error);
     close(fd);
     return err;
 }
@@ -71,7 +72,7 @@ static int recorded_config(struct peet_config *config, const char *from, struct 
     else if (!text || !*text)
         err = peet_error_set(error, PEET_EFORMAT, "%s: the trace does not say how it was made", from);
     else
-        err = read_text(config, text, error);
+        err = read_text(config, from, text, error);
     json_decref(description);
     peet_recording_free(recording);
     return err;
@@ -87,7 +88,7 @@ int peet_cli_replay_config(struct peet_config *config, struct peet_error *error)
 
     if (found > 0) {
         text = peet_import_config_text(from, &import);
-        err = text ? read_text(config, text, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
+        err = text ? read_text(config, from, text, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
         free(text);
     } else {
         err = found ? found : recorded_config(config, from, error);

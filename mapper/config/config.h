@@ -104,6 +104,8 @@ void peet_config_fini(struct peet_config *config);
  * Returns: 0 or a peet_err; messages name file:line, and the nearest key for an unknown one
  */
 int peet_config_read(struct peet_config *config, const char *path, struct peet_error *error);
+/** peet_config_read_as() - the same, of a file that messages call @shown */
+int peet_config_read_as(struct peet_config *config, const char *path, const char *shown, struct peet_error *error);
 
 /** peet_config_set_program() - the subject and its arguments; copied */
 int peet_config_set_program(struct peet_config *config, const char *program, size_t narguments, char *const *arguments,

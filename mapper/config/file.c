@@ -281,6 +281,11 @@ static int read_setting(struct peet_config *config, const char *path, config_set
 
 int peet_config_read(struct peet_config *config, const char *path, struct peet_error *error)
 {
+    return peet_config_read_as(config, path, path, error);
+}
+
+int peet_config_read_as(struct peet_config *config, const char *path, const char *shown, struct peet_error *error)
+{
     config_setting_t *root;
     config_t file;
     char *text = NULL;
@@ -289,11 +294,11 @@ int peet_config_read(struct peet_config *config, const char *path, struct peet_e
     config_init(&file);
     if (!err && config_read_string(&file, text) != CONFIG_TRUE)
         err =
-            peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
+            peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", shown, config_error_line(&file), config_error_text(&file));
     free(text);
     root = config_root_setting(&file);
     for (int i = 0; !err && i < config_setting_length(root); i++)
-        err = read_setting(config, path, config_setting_get_elem(root, (unsigned)i), error);
+        err = read_setting(config, shown, config_setting_get_elem(root, (unsigned)i), error);
     config_destroy(&file);
     return err;
 }

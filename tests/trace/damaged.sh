@@ -22,6 +22,12 @@ echo 'no trace at all' >cut/trace.peet
 ! "$peet" run -q --from nothing -d again 2>said && [ "$(wc -l <said)" = 1 ] || fail "no folder: $(cat said)"
 ! "$peet" run -q --from whole -d whole 2>said && grep -q 'holds the trace' said || fail "into its own folder: $(cat said)"
 
+# What is wrong with the settings of a trace is called by the trace's name.
+must cc -shared -fPIC -O2 -I"$PEET_PREFIX/include" -o gone.so "$PEET_SOURCE/examples/module/minimal.c"
+must "$peet" run -q --observe trace --machine ./gone.so -d gone -- ./threads >gone.out
+rm gone.so
+! "$peet" run -q --from gone -d again 2>said && grep -q '/gone/trace.peet: settings:[0-9]*: .*gone.so: cannot open the module' said || fail "a module that has gone: $(cat said)"
+
 # Killed in the middle: what was written is there.
 cat >long.c <<'END'
 #include <stdio.h>
