@@ -99,7 +99,9 @@ static const char *where_of(const struct peet_module *module, const struct peet_
     return buffer;
 }
 
-static int unknown(const struct peet_module *module, const struct peet_config_param *given, struct peet_error *error)
+/* @as_given: the module's name, or its path */
+static int unknown(const struct peet_module *module, const char *as_given, const struct peet_config_param *given,
+    struct peet_error *error)
 {
     const char *names[256], *nearest;
     char where[300];
@@ -113,7 +115,7 @@ static int unknown(const struct peet_module *module, const struct peet_config_pa
         return peet_error_set(error, PEET_EINVALID, "%s: unknown parameter '%s'; did you mean '%s'?", where,
             given->name, nearest);
     return peet_error_set(error, PEET_EINVALID, "%s: unknown parameter '%s'%s%s%s", where, given->name,
-        n ? " (`peet sims " : "; it has none", n ? module->name : "", n ? "` lists them)" : "");
+        n ? " (`peet sims " : "; it has none", n ? as_given : "", n ? "` lists them)" : "");
 }
 
 int peet_modhost_values(const struct peet_module *module, const struct peet_config_module *given,
@@ -129,7 +131,7 @@ int peet_modhost_values(const struct peet_module *module, const struct peet_conf
         while (j < n && strcmp(module->params[j].name, given->params[i].name))
             j++;
         if (j == n)
-            return unknown(module, &given->params[i], error);
+            return unknown(module, given->module ? given->module : module->name, &given->params[i], error);
     }
     for (unsigned j = 0; j < n; j++) {
         const struct peet_config_param *g = peet_config_param_of(given, module->params[j].name);

@@ -56,6 +56,7 @@ write_module PEET_MODULE_ABI 'sizeof(struct peet_module)' PEET_MACHINE
 must "$peet" sims ./mine.so >listed
 grep -q 'step.*cycles.*default 3.*1\.\.100' listed || fail "parameters: $(cat listed)"
 run "unknown parameter 'stop'.*did you mean 'step'" --machine ./mine.so,stop=4 -- ./sum
+run "unknown parameter 'zz' .*peet sims \./mine\.so. lists them" --machine ./mine.so,zz=4 -- ./sum
 run 'step=101' --machine ./mine.so,step=101 -- ./sum
 for step in 3 7; do
     must "$peet" run -q -d out --machine ./mine.so,step=$step -- ./sum 50 >/dev/null
