@@ -130,6 +130,27 @@ static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_c
     return 0;
 }
 
+/* @log: what it said, with what the program wrote; the first run said it to the user */
+static int no_results(const struct peet_cli_whatif_run *run, const char *log, struct peet_error *error)
+{
+    static const char ours[] = "peet: ";
+    char line[600], said[sizeof line] = "";
+    if (!run->number)
+        return peet_error_set(error,
+            WIFEXITED(run->status) && WEXITSTATUS(run->status) == PEET_CLI_USAGE ? PEET_EINVALID : PEET_EIO,
+            "the run left no results");
+    FILE *file = fopen(log, "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (strncmp(line, ours, sizeof(ours) - 1) == 0)
+            snprintf(said, sizeof(said), ": %s", line + sizeof(ours) - 1);
+    }
+    if (file)
+        fclose(file);
+    return peet_error_set(error, PEET_ENOTFOUND, "the run with %s%s left no results%s (more may be in %s)",
+        run->changes[0], run->nchanges > 1 ? " and others" : "", said, log);
+}
+
 int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_run *run, struct peet_error *error)
 {
     char folder[PATH_MAX], path[PATH_MAX + 16], log[PATH_MAX + 16];
@@ -158,8 +179,6 @@ int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_r
     if (!run->stats && WIFEXITED(run->status) && WEXITSTATUS(run->status) == 127)
         return peet_error_set(error, PEET_EIO, "cannot start a run of my own, or write %s", log);
     if (!run->stats)
-        return peet_error_set(error, run->number ? PEET_ENOTFOUND : PEET_EINVALID,
-            run->number ? "the run with %s%s left no results; what it said is in %s" : "the run left no results%s%s%s",
-            run->number ? run->changes[0] : "", run->nchanges > 1 ? " and others" : "", run->number ? log : "");
+        return no_results(run, log, error);
     return 0;
 }

@@ -33,6 +33,8 @@ int main(void)
 }
 C
 must "$peetcc" -O1 -o writes writes.c
+limited 0 "$peet" whatif -d tried --machine bus -- ./writes
+equal "a first run without room" $? 1
 limited 64 "$peet" run -q -d ended -- ./writes
 equal "a program that writes too much" $? $((128 + $(kill -l XFSZ)))
 must test -s ended/stats.json

@@ -160,7 +160,7 @@ status=0
 timeout -k 1 100 "$peet" whatif -d otherwise --try free=nosuch --try cores=2 --try machine.cost=instructions --plot otherwise.svg --machine ideal -- ./ends >out.txt 2>table.txt || status=$?
 [ $status = 2 ] || fail "status $status, though a run could not be made"
 grep -q 'cores=2 ended with another status' table.txt && grep -q '^ *cores=2 .* - *- *2$' table.txt || fail "what ended otherwise: $(cat table.txt)"
-grep -q 'the run with free=nosuch left no results' table.txt || fail "what could not be tried: $(cat table.txt)"
+grep -q "the run with free=nosuch left no results: --free: nobody has waited for a lock or barrier 'nosuch' (" table.txt || fail "what could not be tried: $(cat table.txt)"
 grep -q 'cores=2' otherwise.svg && fail "what ended otherwise is drawn"
 python3 - <<'PY' || fail "what a busy bus allows"
 import json
