@@ -126,10 +126,26 @@ static int make(const char *folder, struct peet_error *error)
     return 0;
 }
 
+/* Is the program, if it is named by a path, newer than the results of the run? */
+static int is_outdated(const char *folder, const json_t *run)
+{
+    const json_t *words = json_object_get(run, "command"), *word;
+    char path[PATH_MAX];
+    struct stat program, results;
+    size_t i = 0;
+    while ((word = json_array_get(words, i++)) != NULL && strcmp(json_string_value(word), "--") != 0)
+        ;
+    const char *name = json_string_value(json_array_get(words, i));
+    snprintf(path, sizeof(path), "%.2000s/runs/%s/stats.json", folder, json_string_value(json_object_get(run, "key")));
+    return name && strchr(name, '/') && stat(name, &program) == 0 && stat(path, &results) == 0 &&
+        (program.st_mtim.tv_sec > results.st_mtim.tv_sec ||
+            (program.st_mtim.tv_sec == results.st_mtim.tv_sec && program.st_mtim.tv_nsec > results.st_mtim.tv_nsec));
+}
+
 static int carry_out(const struct asked *asked, const char *folder, const json_t *plan, struct peet_error *error)
 {
     const json_t *runs = json_object_get(plan, "runs"), *one;
-    size_t *numbers = calloc(json_array_size(runs) + 1, sizeof(*numbers)), n = 0, failed = 0, open = 0, i;
+    size_t *numbers = calloc(json_array_size(runs) + 1, sizeof(*numbers)), n = 0, failed = 0, open = 0, outdated = 0, i;
     if (!numbers)
         return peet_cli_fail((peet_error_set(error, PEET_ENOMEM, "out of memory"), error));
     json_array_foreach((json_t *)runs, i, one)
@@ -137,6 +153,7 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
         enum peet_cli_sweep_state state = peet_cli_sweep_state(folder, json_string_value(json_object_get(one, "key")));
         if (state == PEET_CLI_SWEEP_TODO || (state == PEET_CLI_SWEEP_FAILED && asked->retry))
             numbers[n++] = i + 1;
+        outdated += state == PEET_CLI_SWEEP_DONE && is_outdated(folder, one);
     }
     size_t leads = 0; /* those that leave traces come first */
     for (i = 0; i < n; i++)
@@ -160,6 +177,10 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
         failed += state == PEET_CLI_SWEEP_FAILED;
         open += state == PEET_CLI_SWEEP_TODO;
     }
+    if (outdated)
+        peet_cli_complain(
+            "%zu of %zu runs are older than the program, and were not made again; without %s/runs they are", outdated,
+            json_array_size(runs), asked->output);
     if (failed)
         peet_cli_complain("%zu of %zu runs failed; %s/failed says why, --retry runs them again", failed,
             json_array_size(runs), asked->output);

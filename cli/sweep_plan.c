@@ -2,6 +2,7 @@
 /* The plan of a sweep; see sweep.h. */
 #include "sweep.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <libconfig.h>
 #include <stdlib.h>
@@ -200,9 +201,11 @@ json_t *peet_cli_sweep_plan(const char *path, char **program, struct peet_error 
     size_t i;
     int err = 0;
     config_init(&config);
+    errno = 0;
     if (!config_read_file(&config, path)) {
         err = config_error_type(&config) == CONFIG_ERR_FILE_IO
-            ? peet_error_set(error, PEET_EINVALID, "%s: cannot be read", path)
+            ? peet_error_set(error, PEET_EINVALID, "the plan '%s' cannot be read: %s", path,
+                  errno ? strerror(errno) : "it is no file")
             : peet_error_set(error, PEET_EINVALID, "%s:%d: %s", path, config_error_line(&config),
                   config_error_text(&config));
     } else {

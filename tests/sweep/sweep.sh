@@ -115,7 +115,14 @@ grep -q 'no run has ended' message || fail "why there is no picture: $(cat messa
 cat >few.cfg <<'END'
 grid = { machine = ("ideal", "bus,cache=1KiB"); cores = (2, 4); arguments = ("8"); };
 END
+! "$peet" sweep -d none nosuch.cfg -- ./subject 2>message && grep -q "plan 'nosuch.cfg' cannot be read: No such file" message || fail "no plan: $(cat message)"
 "$peet" sweep -d here few.cfg -- ./subject >here.txt 2>message || fail "few: $(cat message)"
+"$peet" sweep -d here few.cfg -- ./subject >again.txt 2>message || fail "few, again: $(cat message)"
+! grep -q 'older than the program' message || fail "results are called old: $(cat message)"
+touch -d '+1 minute' subject
+"$peet" sweep -d here few.cfg -- ./subject >again.txt 2>message || fail "few, with another program: $(cat message)"
+grep -q '4 of 4 runs are older than the program, .* without here/runs they are' message || fail "old results are not called so: $(cat message)"
+touch subject
 if command -v parallel >/dev/null; then
     "$peet" sweep -d spread --parallel few.cfg -- ./subject >spread.txt 2>message || fail "--parallel: $(cat message)"
     same here/table.csv spread/table.csv "GNU parallel"
