@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <libconfig.h>
 #include <limits.h>
 #include <stdio.h>
@@ -249,10 +250,13 @@ int x86_config_preset(const struct peet_env *env, const char *name, struct x86_c
         snprintf(path, sizeof path, "%s/%s.cfg", dir, name);
     }
     config_init(&file);
+    errno = 0;
     if (!config_read_file(&file, path)) {
         if (config_error_type(&file) == CONFIG_ERR_FILE_IO && *dir) {
             list_presets(dir, names, sizeof names);
             env->fail(env, "preset=%s: there is no %s; presets are: %s", name, path, *names ? names : "none");
+        } else if (config_error_type(&file) == CONFIG_ERR_FILE_IO) {
+            env->fail(env, "preset=%s: %s", name, errno ? strerror(errno) : "it is no file");
         } else {
             env->fail(env, "preset=%s: %s:%d: %s", name, path, config_error_line(&file), config_error_text(&file));
         }

@@ -57,6 +57,7 @@ refuses() {
     [ ! -s said ] || fail "the program ran with x86,$2"
 }
 refuses "preset=nosuch: there is no .*nosuch.cfg; presets are: .*zen4" preset=nosuch
+refuses "preset=./nosuch.cfg: No such file" preset=./nosuch.cfg
 refuses "mcpu=skylak: .*skylake" mcpu=skylak
 refuses "threads" threads=9
 refuses "dispatch_uops" dispatch_uops=17
