@@ -212,7 +212,7 @@ int peet_map_add_follower(struct peet_map *map, const struct peet_module *module
             module->main ? "cannot follow" : "nobody can follow it");
     if (module->needs & PEET_NEEDS_ABSTRACT)
         return peet_error_set(error, PEET_EINVALID,
-            "follower %u, %s: it keeps account of contexts in its own time, which followers have not; give it as the machine",
+            "follower %u, %s: it goes by abstract events, whose times followers do not have; give it as the machine",
             number, module->name);
     err = add(map, module, values, number, error);
     if (err)
