@@ -97,7 +97,7 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
     add(&all, self, &self->code);
     add(&all, self, &self->walks);
     env->stats_string(env, o, "title",
-        self->nlevels ? "data structures: shares of accesses and of misses, misses of accesses and of the level before"
+        self->nlevels ? "data structures: shares of accesses and misses, misses of the level before"
                       : "data structures: shares of accesses");
     list = env->stats_array(env, o, "columns");
     env->stats_string(env, list, NULL, "structure");
