@@ -419,8 +419,8 @@ static int predict(const struct asked *asked)
         double simulated = 100 * (caches[i].ways ? simulate(&seed, &caches[i]) : -1);
         if (asked->json)
             json_array_append_new(list,
-                json_pack("{s:f, s:i, s:i, s:f}", "cache_bytes", caches[i].bytes, "ways", (int)caches[i].ways,
-                    "line_bytes", (int)caches[i].line, "hit_rate", hits / 100));
+                json_pack("{s:I, s:i, s:i, s:f}", "cache_bytes", (json_int_t)caches[i].bytes, "ways",
+                    (int)caches[i].ways, "line_bytes", (int)caches[i].line, "hit_rate", hits / 100));
         else if (simulated >= 0)
             printf("%10.0f %5u %6u %9.2f%% %11.2f%% %+9.2f\n", caches[i].bytes, caches[i].ways, caches[i].line, hits,
                 simulated, hits - simulated);
