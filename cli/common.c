@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 void peet_cli_complain(const char *format, ...)
@@ -62,6 +63,13 @@ void peet_cli_file_limit_is_error(void)
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
     sigaction(SIGXFSZ, &ignore, &file_limit_before);
+}
+
+void peet_cli_end_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        raise(SIGTERM);
 }
 
 void peet_cli_file_limit_as_before(void)

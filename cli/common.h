@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <peet/error.h>
+#include <sys/types.h>
 
 /** Exit statuses of peet itself; `peet run` otherwise ends as the subject did. */
 enum peet_cli_status {
@@ -37,6 +38,8 @@ void peet_cli_file_limit_is_error(void);
 
 /** peet_cli_file_limit_as_before() - in a child, before it becomes another program */
 void peet_cli_file_limit_as_before(void);
+/** peet_cli_end_with() - in a child: it gets TERM when its parent ends, by a signal say */
+void peet_cli_end_with(pid_t parent);
 
 /** peet_cli_memory_file() - a file in memory with @bytes of @data.  Returns: its descriptor or a negative peet_err */
 int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struct peet_error *error);

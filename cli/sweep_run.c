@@ -103,9 +103,11 @@ static int go(const char *self, const json_t *command, const char *part, const c
     char path[PATH_MAX];
     remove_folder(part);
     mkdir(part, 0777);
-    pid_t child = fork();
-    if (child == 0)
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        peet_cli_end_with(parent);
         become(self, command, part, observer);
+    }
     while (child > 0 && waitpid(child, out_status, 0) < 0 && errno == EINTR)
         ;
     snprintf(path, sizeof(path), "%.2000s/stats.json", part);
@@ -215,10 +217,11 @@ static int side_by_side(const char *folder, const char *self, const size_t *numb
         while (begun < n && running < jobs) {
             char number[24];
             snprintf(number, sizeof(number), "%zu", numbers[begun]);
-            pid_t child = fork();
+            const pid_t parent = getpid(), child = fork();
             if (child < 0)
                 break;
             if (child == 0) {
+                peet_cli_end_with(parent);
                 peet_cli_file_limit_as_before();
                 execl(self, "peet", "sweep", "--run-one", number, "--output", folder, (char *)NULL);
                 _exit(PEET_CLI_FAILED);

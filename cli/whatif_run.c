@@ -115,10 +115,11 @@ static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_c
     struct peet_error *error)
 {
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t parent = getpid(), child = fork();
     if (child < 0)
         return peet_error_set(error, PEET_EIO, "cannot start a run: %s", strerror(errno));
     if (child == 0) {
+        peet_cli_end_with(parent);
         peet_cli_file_limit_as_before();
         if (redirect(w, run, log) == 0)
             execv("/proc/self/exe", argv);

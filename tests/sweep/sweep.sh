@@ -123,6 +123,35 @@ touch -d '+1 minute' subject
 "$peet" sweep -d here few.cfg -- ./subject >again.txt 2>message || fail "few, with another program: $(cat message)"
 grep -q '4 of 4 runs are older than the program, .* without here/runs they are' message || fail "old results are not called so: $(cat message)"
 touch subject
+# What is under way ends with the sweep.
+cat >endless.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    FILE *out = fopen("endless.pid", "w");
+    fprintf(out, "%d\n", (int)getpid());
+    fclose(out);
+    for (volatile long i = 0;; i++)
+        ;
+}
+END
+must "$peetcc" -O1 -o endless endless.c
+echo 'grid = { cores = (1); };' >one.cfg
+"$peet" sweep -d ended one.cfg -- "$PWD/endless" >ended.txt 2>message &
+sweep=$!
+for ((i = 0; i < 600; i++)); do
+    [ -s endless.pid ] && break
+    sleep 0.1
+done
+[ -s endless.pid ] || fail "the run does not begin: $(cat message)"
+kill -TERM $sweep
+wait $sweep
+for ((i = 0; i < 600; i++)); do
+    kill -0 "$(cat endless.pid)" 2>/dev/null || break
+    sleep 0.1
+done
+! kill -0 "$(cat endless.pid)" 2>/dev/null || fail "a run goes on when its sweep has ended"
 if command -v parallel >/dev/null; then
     "$peet" sweep -d spread --parallel few.cfg -- ./subject >spread.txt 2>message || fail "--parallel: $(cat message)"
     same here/table.csv spread/table.csv "GNU parallel"
