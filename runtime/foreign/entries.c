@@ -279,10 +279,13 @@ void peet__foreign_enter_asked_for(const struct peet__foreign_image *i, uint64_t
 {
     enum { PUSH = 0x68, BYTES = 5, ENDBR_BYTES = 4 }; /* push $number; jmp the first stub */
     const uint8_t *code = i->text + (stub - i->lo);
+    uint64_t bytes = end - stub;
     uint32_t number;
-    if (memcmp(code, "\xf3\x0f\x1e\xfa", ENDBR_BYTES) == 0)
+    if (bytes >= ENDBR_BYTES && memcmp(code, "\xf3\x0f\x1e\xfa", ENDBR_BYTES) == 0) {
         code += ENDBR_BYTES;
-    if (code[0] != PUSH || i->text + (end - i->lo) < code + BYTES)
+        bytes -= ENDBR_BYTES;
+    }
+    if (bytes < BYTES || code[0] != PUSH)
         return;
     memcpy(&number, code + 1, sizeof number);
     const uint64_t pc = peet__foreign_asked_for(i, number);
