@@ -47,5 +47,8 @@ echo "$names names looked up"
 # instead of `writer | head -n 3`: writer | sed -n 1,3p; instead of `writer | grep -q x`: grep -q x < <(writer)
 early=$(grep -nE '[^|]\|[[:space:]]*(head\b|grep -[a-zA-Z]*[qm]|awk .*(print|\{) *[^|]*; *exit)' dev $(find tests bench tools examples -name '*.sh' ! -path tests/structure/sources.sh))
 [ -z "$early" ] || { echo "FAIL: a pipe into a reader that may end first:"; echo "$early"; status=1; }
+# what stands behind the end of a case never runs
+behind=$(find tests -name '*.sh' -exec awk '/^exit 0$/ { last[FILENAME] = FNR } { end[FILENAME] = FNR } END { for (f in last) if (last[f] < end[f]) print f ":" last[f] }' {} +)
+[ -z "$behind" ] || { echo "FAIL: there is more behind the exit:"; echo "$behind"; status=1; }
 [ "$names" -gt 100 ] || status=1
 exit $status
