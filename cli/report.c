@@ -77,6 +77,14 @@ static int only_files(const struct asked *asked)
             asked->pnml || asked->html);
 }
 
+static const char standard_output[] = "/dev/stdout";
+
+/* What "-" stands for, as in other commands. */
+static const char *file_of(const char *text)
+{
+    return strcmp(text, "-") == 0 ? standard_output : text;
+}
+
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
@@ -89,28 +97,28 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         asked->plot = text;
         return 0;
     case KEY_CSV:
-        asked->csv = text;
+        asked->csv = file_of(text);
         return 0;
     case KEY_CALLGRIND:
-        asked->callgrind = text;
+        asked->callgrind = file_of(text);
         return 0;
     case KEY_COLLAPSED:
-        asked->collapsed = text;
+        asked->collapsed = file_of(text);
         return 0;
     case KEY_MEASURE:
         asked->measure = text;
         return 0;
     case KEY_TRACE:
-        asked->trace = text;
+        asked->trace = file_of(text);
         return 0;
     case KEY_DOT:
-        asked->dot = text;
+        asked->dot = file_of(text);
         return 0;
     case KEY_PNML:
-        asked->pnml = text;
+        asked->pnml = file_of(text);
         return 0;
     case KEY_HTML:
-        asked->html = text;
+        asked->html = file_of(text);
         return 0;
     case KEY_JSON:
         asked->json = 1;
@@ -191,6 +199,12 @@ static int read_runs(const struct asked *asked, struct runs *runs)
     return PEET_CLI_OK;
 }
 
+/* Nothing is said where the file itself goes. */
+static int is_told(const char *file)
+{
+    return file && strcmp(file, standard_output) != 0;
+}
+
 /* Says what it has written, where, and what it has not: nobody has to look into the picture for that. */
 static void say_what(const struct asked *asked, const struct runs *runs)
 {
@@ -202,19 +216,19 @@ static void say_what(const struct asked *asked, const struct runs *runs)
                 : json_array_size(runs->accounts->windows) > 1
                 ? " where the cycles went, by hardware context and function, and misses over time"
                 : " where the cycles went, by hardware context and function");
-    if (asked->csv)
+    if (is_told(asked->csv))
         printf("%s: all figures of the runs, and counts over time\n", asked->csv);
-    if (asked->callgrind)
+    if (is_told(asked->callgrind))
         printf("%s: the profile, for KCachegrind and callgrind_annotate\n", asked->callgrind);
-    if (asked->collapsed)
+    if (is_told(asked->collapsed))
         printf("%s: call paths, for flame graphs (speedscope, flamegraph.pl)\n", asked->collapsed);
-    if (asked->trace)
+    if (is_told(asked->trace))
         printf("%s: the time line, for ui.perfetto.dev or chrome://tracing\n", asked->trace);
-    if (asked->dot)
+    if (is_told(asked->dot))
         printf("%s: the precedence graph, for GraphViz (dot -Tsvg)\n", asked->dot);
-    if (asked->pnml)
+    if (is_told(asked->pnml))
         printf("%s: the precedence graph as a Petri net\n", asked->pnml);
-    if (asked->html)
+    if (is_told(asked->html))
         printf("%s: a page for the browser\n", asked->html);
     if (!only_files(asked) && (runs->have_profiles || runs->have_accounts)) {
         char folder[160] = "DIR...";

@@ -66,6 +66,15 @@ const char *peet_whole_name(const struct peet_whole *w)
     return w->temporary ? w->temporary : w->path;
 }
 
+int peet_whole_stream(const struct peet_whole *w)
+{
+    struct stat file;
+
+    if (w->temporary || stat(w->path, &file) != 0)
+        return -1;
+    return is_stream(&file, STDOUT_FILENO) ? STDOUT_FILENO : is_stream(&file, STDERR_FILENO) ? STDERR_FILENO : -1;
+}
+
 static void whole_free(struct peet_whole *w)
 {
     struct peet_whole **at = &guarded;

@@ -14,6 +14,9 @@ struct peet_whole;
 struct peet_whole *peet_whole_new(const char *path);
 /** peet_whole_name() - the name under which it is to be written */
 const char *peet_whole_name(const struct peet_whole *w);
+/** peet_whole_stream() - the standard output or error that it is, to be written behind what stands there.  Returns: a
+ * descriptor, or -1: it is neither */
+int peet_whole_stream(const struct peet_whole *w);
 /** peet_whole_place() - it is written and closed: it gets its name.  Returns: 0, or errno, and then nothing remains */
 int peet_whole_place(struct peet_whole *w);
 /** peet_whole_drop() - nothing remains of it, unless it was written in place.  @w: or NULL */

@@ -7,6 +7,7 @@
 #include "whole.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,14 @@ int peet_file_check(const char *path, const char *what, struct peet_error *error
     return err;
 }
 
+/* What is this process's standard output is not opened again, which would begin it anew. */
+static FILE *open_file(const struct peet_whole *whole)
+{
+    const int stream = peet_whole_stream(whole), fd = stream < 0 ? -1 : fcntl(stream, F_DUPFD_CLOEXEC, 3);
+
+    return fd < 0 ? fopen(peet_whole_name(whole), "we") : fdopen(fd, "w");
+}
+
 int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error)
 {
     int err = 0;
@@ -60,8 +69,8 @@ int peet_file_create(const char *path, struct peet_file *out_file, struct peet_e
     out_file->whole = peet_whole_new(path);
     if (!out_file->path || !out_file->whole)
         err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
-    else if (!(peet_spill_needed() && hand_over(out_file, EFBIG)) &&
-        !(out_file->stream = fopen(peet_whole_name(out_file->whole), "we")) && !hand_over(out_file, errno))
+    else if (!(peet_spill_needed() && hand_over(out_file, EFBIG)) && !(out_file->stream = open_file(out_file->whole)) &&
+        !hand_over(out_file, errno))
         err = peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
     if (err)
         fini(out_file);

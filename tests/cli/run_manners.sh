@@ -292,3 +292,13 @@ for limit in files size; do
     equal "a limit on $limit: how it ended" "$(value limited/stats.json end.reason)" exit
     "$peet" report limited >/dev/null || fail "a limit on $limit: no report"
 done
+
+# "-" is standard output: behind what stands there, and nothing but the file.
+must "$peet" report --csv figures.csv limited >/dev/null
+{ echo before && must "$peet" report --csv - limited; } >>all.txt
+echo after >>all.txt
+{ echo before && cat figures.csv && echo after; } >expected.txt
+same all.txt expected.txt "figures on standard output"
+must "$peet" report --csv /dev/stdout limited | cat >piped.csv
+same piped.csv figures.csv "figures through a pipe"
+[ ! -e ./- ] || fail "a file is called -"
