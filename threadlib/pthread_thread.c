@@ -276,6 +276,8 @@ static int copy_affinity(const pthread_attr_t *attr, uint64_t affinity[16])
 
 /* What threads have whose attributes do not say otherwise. */
 static uint64_t default_stack_bytes = DEFAULT_STACK_BYTES, default_guard_bytes = PEET__PAGE;
+static sigset_t default_mask;
+static int has_default_mask; /* else it is the creator's */
 
 static void library_defaults(size_t *out_stack_bytes, size_t *out_guard_bytes)
 {
@@ -298,6 +300,7 @@ PUBLIC int pthread_setattr_default_np(const pthread_attr_t *attr)
     if (stack != before)
         default_stack_bytes = stack;
     default_guard_bytes = guard;
+    has_default_mask = pthread_attr_getsigmask_np(attr, &default_mask) == 0;
     return 0;
 }
 
@@ -329,8 +332,7 @@ static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish
     }
     if (copy_affinity(attr, affinity))
         wish->affinity = affinity;
-    if (pthread_attr_getsigmask_np(attr, mask) == 0)
-        wish->mask = mask;
+    wish->mask = pthread_attr_getsigmask_np(attr, mask) == 0 ? mask : NULL;
 }
 
 void peet__thread_wish_init(struct peet__thread_wish *out_wish)
@@ -342,6 +344,7 @@ void peet__thread_wish_init(struct peet__thread_wish *out_wish)
         .policy = self->policy,
         .priority = self->priority,
         .affinity = self->affinity,
+        .mask = has_default_mask ? &default_mask : NULL,
     };
 }
 
@@ -499,7 +502,9 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
         return EBUSY;
     if (t->detached)
         return EINVAL;
-    if (t == self || (!is_try && self->joiner == t && !peet__cancellation_due()))
+    /* who waits for us, but has been cancelled, waits no longer */
+    const int waits_on = self->joiner == t && !t->cancel_pending && !t->exiting;
+    if (t == self || (!is_try && waits_on && !peet__cancellation_due()))
         return EDEADLK;
     if (t->joiner)
         return EINVAL;

@@ -182,3 +182,49 @@ CASE(x87_flags_are_each_threads_own)
     EQUAL(fetestexcept(FE_DIVBYZERO), 0);
     fesetenv(&before);
 }
+
+/* ------------------------------------------------------------------------------------------- the mask of signals */
+
+static void *is_blocked(void *signal)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    return (void *)(long)sigismember(&now, (int)(long)signal);
+}
+
+CASE(mask_of_the_default_attributes)
+{
+    pthread_attr_t attr, before, plain;
+    sigset_t hangup;
+    pthread_t t;
+    OK(pthread_getattr_default_np(&before));
+    OK(pthread_getattr_default_np(&attr));
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    OK(pthread_attr_setsigmask_np(&attr, &hangup));
+    OK(pthread_setattr_default_np(&attr));
+    EQUAL(finish(start(is_blocked, (void *)SIGHUP)), 1);
+    OK(pthread_attr_init(&plain)); /* without a mask it is the creator's */
+    OK(pthread_create(&t, &plain, is_blocked, (void *)SIGHUP));
+    EQUAL(finish(t), 0);
+    OK(pthread_setattr_default_np(&before));
+    EQUAL(finish(start(is_blocked, (void *)SIGHUP)), 0);
+}
+
+/* ------------------------------------------------------------------------------------------- joins in a circle */
+
+static void *join_it(void *thread)
+{
+    pthread_join(*(pthread_t *)thread, NULL);
+    return NULL;
+}
+
+CASE(join_of_one_that_joins_and_is_cancelled)
+{
+    pthread_t self = pthread_self(), t = start(join_it, &self);
+    void *result;
+    pause_ms(20);
+    OK(pthread_cancel(t));
+    OK(pthread_join(t, &result));
+    CHECK(result == PTHREAD_CANCELED);
+}
