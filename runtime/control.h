@@ -63,6 +63,9 @@ _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SC
  * has a ring of its own (ring.c), and those of programs with views of memory always do. */
 #define PEET__SCRATCH_BYTES (64 << 10)
 #define PEET__SCRATCH_SLACK_BYTES (8 << 20)
+/* Of the slack, before the ring's beginning: threads that have no ring of their own yet share the first one's cursor. One
+ * may set it back between another's two steps, to make room for a record and to write it, which is then before it. */
+#define PEET__SCRATCH_FRONT_BYTES (64 << 10)
 
 /* Yield stubs, called by compiled code with an arbitrarily aligned stack (arch/x86_64/stub.S).  Both
  * preserve every register and flag. */

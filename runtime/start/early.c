@@ -78,8 +78,8 @@ __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(voi
         DIE("peet: no memory for the scratch ring (8 MiB of address space)");
     volatile struct peet__control *control = peet__ctl;
     control->magic = PEET__CONTROL_MAGIC;
-    control->scratch_begin = control->cursor = (uint64_t *)ring;
-    control->scratch_limit = control->limit = (uint64_t *)(ring + PEET__SCRATCH_BYTES);
+    control->scratch_begin = control->cursor = (uint64_t *)(ring + PEET__SCRATCH_FRONT_BYTES);
+    control->scratch_limit = control->limit = control->scratch_begin + PEET__SCRATCH_BYTES / 8;
     /* pc-relative: the address of a hidden function needs no relocation */
     void *stub;
     __asm__("leaq peet__stub_plain(%%rip), %0" : "=r"(stub));
