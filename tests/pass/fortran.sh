@@ -58,3 +58,42 @@ done
 "$PEET" run --quiet --observe counts -d out -- ./subject >said || fail "peet run"
 awk '/"name": "scale_"/ { on = 1 } on && /"writes":/ { match($0, /[0-9]+/); print substr($0, RSTART, RLENGTH); exit }' out/stats.json >writes
 grep -qx 1000 writes || fail "the loop stores 1000 elements; counted: $(cat writes)"
+# What is called by its name alone (EXTERNAL) is the simulated machine's, too.
+cat >"$work/external.f90" <<'F'
+program main
+  implicit none
+  integer, external :: omp_get_thread_num, omp_get_num_threads, omp_get_max_threads, omp_get_ancestor_thread_num
+  logical, external :: omp_in_parallel
+  real(8), external :: omp_get_wtime
+  integer(8) :: lock
+  integer :: seen(0:63), n, k, chunk
+  real(8) :: t
+  seen = 0
+  t = omp_get_wtime()
+  call omp_init_lock(lock)
+  call omp_set_num_threads(3)
+  if (omp_get_max_threads() /= 3) stop 1
+  call omp_set_schedule(2, 5)
+  call omp_get_schedule(k, chunk)
+  if (k /= 2 .or. chunk /= 5) stop 2
+  !$omp parallel
+  call omp_set_lock(lock)
+  seen(omp_get_thread_num()) = seen(omp_get_thread_num()) + 1
+  n = omp_get_num_threads()
+  if (omp_get_ancestor_thread_num(1) /= omp_get_thread_num()) stop 3
+  if (.not. omp_in_parallel()) stop 4
+  call omp_unset_lock(lock)
+  !$omp end parallel
+  call omp_destroy_lock(lock)
+  if (omp_get_wtime() < t) stop 5
+  print '(5i3)', n, seen(0:3)
+end program
+F
+"$flang" -fopenmp -o plain external.f90 || skip "flang-22 cannot compile and link here"
+"$PEET_PREFIX/bin/peetflang" -fopenmp -o external external.f90 || fail "peetflang: external"
+./plain >expected && ./external >said || fail "external: a plain run"
+cmp expected said || fail "external: the recorded program prints something else"
+for cores in 1 4; do
+    "$PEET" run --quiet --cores $cores -d out -- ./external >said || fail "external: peet run, status $?"
+    cmp expected said || fail "external: under peet run it prints something else: $(cat said)"
+done
