@@ -87,6 +87,8 @@ static void push(struct races *r, struct races_range *range, uint64_t address, u
         races_forget(r, before.high, range->high - before.high);
 }
 
+enum { VECTOR_BYTES = 16 };
+
 /* One location.  @bytes: of all elements */
 static void refer(struct races *r, struct races_context *c, const struct peet_block *block, uint32_t ref,
     uint64_t address, uint64_t bytes)
@@ -104,7 +106,7 @@ static void refer(struct races *r, struct races_context *c, const struct peet_bl
     if (atomic && reference->kind != PEET_REF_STORE)
         races_reads_atom(r, c->now, address, order);
     const uint32_t site = races_site(r, c, block, ref, how);
-    if (site)
+    if (site && !(!how && reference->size_bytes >= VECTOR_BYTES && r->sites[site]->reaches))
         races_access(r, c->now, address, bytes, how, site);
     if (atomic && writes)
         races_writes_atom(r, c->now, address, reference->kind == PEET_REF_STORE, order);

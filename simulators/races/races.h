@@ -120,7 +120,8 @@ struct races_site {
         uint64_t line, how, size_bytes;                 /* how: enum races_how */
     } key;
     uint32_t index;
-    uint8_t copies; /* the library's function copies, fills, compares or searches */
+    uint8_t copies;  /* the library's function copies, fills, compares or searches */
+    uint8_t reaches; /* ... by vectors, of which the last one may reach beyond what it is asked for */
     UT_hash_handle hh;
 };
 

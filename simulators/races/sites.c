@@ -10,16 +10,29 @@ int races_is_library(const struct peet_function *function)
     return !*function->file;
 }
 
+static int begins_with(const char *name, const char *const *stems)
+{
+    while (*name == '_')
+        name++;
+    for (; *stems; stems++)
+        if (strncmp(name, *stems, strlen(*stems)) == 0)
+            return 1;
+    return 0;
+}
+
 /* Functions that reference what the program asks them to: their accesses count as the program's. */
 static int is_for_memory(const char *name)
 {
-    static const char *const stems[] = {"mem", "str", "wmem", "wcs", "bcopy", "bzero", "bcmp", "stp", "rawmem"};
-    while (*name == '_')
-        name++;
-    for (unsigned i = 0; i < sizeof stems / sizeof *stems; i++)
-        if (strncmp(name, stems[i], strlen(stems[i])) == 0)
-            return 1;
-    return 0;
+    static const char *const stems[] = {"mem", "str", "wmem", "wcs", "bcopy", "bzero", "bcmp", "stp", "rawmem", NULL};
+    return begins_with(name, stems);
+}
+
+/* Of these, those that read no byte but what they are asked for.  Others compare and search by vectors, whose last one
+ * reaches beyond. */
+static int stays_within(const char *name)
+{
+    static const char *const stems[] = {"memcpy", "memmove", "mempcpy", "memset", "wmemset", "bcopy", "bzero", NULL};
+    return begins_with(name, stems);
 }
 
 static uint32_t site(struct races *r, const struct peet_function *function, const struct peet_function *library,
@@ -44,6 +57,7 @@ static uint32_t site(struct races *r, const struct peet_function *function, cons
     s->key = wanted.key;
     s->index = ++r->nsites;
     s->copies = library && is_for_memory(library->name);
+    s->reaches = s->copies && !stays_within(library->name);
     HASH_ADD(hh, r->sites_by_key, key, sizeof s->key, s);
     r->sites[s->index] = s;
     return s->index;
