@@ -6,6 +6,7 @@
  */
 #include "world/world.h"
 
+#include <grp.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -127,6 +128,45 @@ SIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
         }
     return noted(SYS_waitid, result);
 }
+
+/* ------------------------------------------------------------------------------------------ credentials */
+
+/* The kernel keeps them for each of its threads, so the C library tells all others by a signal.  There is only the one that
+ * executes all contexts; as that one, it has nobody to tell. */
+
+/* A function of its own: where errno is was asked for as another thread. */
+static __attribute__((noinline)) int answered(long number, int result, int error)
+{
+    if (result != 0)
+        errno = error;
+    return noted(number, result);
+}
+
+#define CREDENTIALS(name, parameters, arguments) \
+    SIM(int, name, parameters) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name) arguments; \
+        const struct peet__visit visit = peet__visit_begin(); \
+        const int result = REAL(name) arguments, error = errno; \
+        peet__visit_end(visit); \
+        return answered(SYS_##name, result, error); \
+    }
+#define PARAMETERS(...) __VA_ARGS__
+#define SYS_seteuid SYS_setresuid
+#define SYS_setegid SYS_setresgid
+#define SYS_initgroups SYS_setgroups
+
+CREDENTIALS(setuid, PARAMETERS(uid_t id), (id))
+CREDENTIALS(setgid, PARAMETERS(gid_t id), (id))
+CREDENTIALS(seteuid, PARAMETERS(uid_t id), (id))
+CREDENTIALS(setegid, PARAMETERS(gid_t id), (id))
+CREDENTIALS(setreuid, PARAMETERS(uid_t real, uid_t effective), (real, effective))
+CREDENTIALS(setregid, PARAMETERS(gid_t real, gid_t effective), (real, effective))
+CREDENTIALS(setresuid, PARAMETERS(uid_t real, uid_t effective, uid_t saved), (real, effective, saved))
+CREDENTIALS(setresgid, PARAMETERS(gid_t real, gid_t effective, gid_t saved), (real, effective, saved))
+CREDENTIALS(setgroups, PARAMETERS(size_t n, const gid_t *list), (n, list))
+CREDENTIALS(initgroups, PARAMETERS(const char *user, gid_t group), (user, group))
 
 /* ------------------------------------------------------------------------------------- System V objects */
 

@@ -54,6 +54,7 @@
 #define PEET__WORLD_PROCESS(X) \
     X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) X(semop) X(semtimedop) X(msgsnd) X(msgrcv) \
     X(mq_send) X(mq_timedsend) X(mq_receive) X(mq_timedreceive) \
+    X(setuid) X(setgid) X(seteuid) X(setegid) X(setreuid) X(setregid) X(setresuid) X(setresgid) X(setgroups) X(initgroups) \
     X(getrandom) X(getentropy) X(arc4random) X(arc4random_buf) X(arc4random_uniform) \
     X(_ZNSt13random_device9_M_getvalEv) X(_ZNSt3__113random_deviceclEv)
 
