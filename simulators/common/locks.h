@@ -11,6 +11,10 @@
 
 #include <peet/module.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** A mutex, spin lock or read-write lock; all 0: free. */
 struct peet_sim_lock {
     uint64_t holder;         /* context and 1 that holds it alone; 0: none does */
@@ -100,5 +104,9 @@ static inline enum peet_sim_lock_left peet_sim_lock_left(struct peet_sim_lock *l
     l->times = 0;
     return PEET_SIM_LOCK_OWNER;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

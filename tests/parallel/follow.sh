@@ -76,6 +76,6 @@ refuses() {
 }
 refuses "is an observer" --follow counts
 refuses "cache=3" --follow bus,cache=3
-refuses "keeps account of contexts" --follow x86
+refuses "goes by abstract events" --follow x86
 refuses "exclude each other" --follow bus --explore 10
 true
