@@ -488,7 +488,7 @@ struct search {
     int over, first, err;
 };
 
-static int holds(const struct dl_phdr_info *info, uint64_t pc)
+int peet__foreign_lies_in(const struct dl_phdr_info *info, uint64_t pc)
 {
     for (unsigned p = 0; p < info->dlpi_phnum; p++)
         if (info->dlpi_phdr[p].p_type == PT_LOAD &&
@@ -510,7 +510,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     const int main_program = s->first;
     (void)size;
     s->first = 0;
-    if (holds(info, s->self))
+    if (peet__foreign_lies_in(info, s->self))
         s->over = 1;
     if (s->over)
         return 1;

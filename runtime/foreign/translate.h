@@ -95,6 +95,8 @@ int peet__foreign_image_add(const struct dl_phdr_info *info, const char *path, i
     int (*recorded)(uint64_t pc), struct peet_error *error);
 /** Is it nobody's but the runtime's? */
 int peet__foreign_is_own(const char *path);
+/** Is this address in the loaded parts of an object? */
+int peet__foreign_lies_in(const struct dl_phdr_info *info, uint64_t pc);
 /** Is what is loaded the image's text? */
 int peet__foreign_is_loaded(const struct peet__foreign_image *image);
 /** The image is in the list no more. */

@@ -210,15 +210,6 @@ static int has_recorded(const struct dl_phdr_info *info)
     return 0;
 }
 
-static int is_in(const struct dl_phdr_info *info, uint64_t pc)
-{
-    for (unsigned p = 0; p < info->dlpi_phnum; p++)
-        if (info->dlpi_phdr[p].p_type == PT_LOAD &&
-            pc - (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) < info->dlpi_phdr[p].p_memsz)
-            return 1;
-    return 0;
-}
-
 struct walk {
     uint64_t end; /* the object that this lies in is the host's first */
     int over, first, err;
@@ -232,7 +223,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     const int own = !w->first && peet__foreign_is_own(info->dlpi_name);
     w->first = 0;
-    w->over |= is_in(info, w->end);
+    w->over |= peet__foreign_lies_in(info, w->end);
     if (w->over)
         return 1;
     read_tables(info, &t);
@@ -324,7 +315,7 @@ static int find_target(struct dl_phdr_info *info, size_t size, void *arg)
     struct call *const c = arg;
     struct tables t;
     (void)size;
-    if (is_in(info, c->end))
+    if (peet__foreign_lies_in(info, c->end))
         return 1;
     read_tables(info, &t);
     c->target = t.symbols && t.names ? defined(&t, c->name) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* races: open
  *
- * What a request has got that does not wait follows from who holds the lock: a read-write lock with readers in it refuses a
- * writer, a recursive mutex stays locked until its owner has unlocked it as often as locked it. */
+ * What a request has got that does not wait follows from who holds the lock: a read-write lock with readers in it
+ * refuses a writer, a recursive mutex stays locked until its owner has unlocked it as often as locked it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
