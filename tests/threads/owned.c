@@ -136,11 +136,12 @@ CASE(moved_waiters)
 {
     struct timespec soon = {1, 0}; /* later than all of this, where there is much else to do, too */
     pthread_t t[7];
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; i++) { /* one after the other: the one that does not wait for ever comes last */
         t[i] = start(sleep_on_first, i == 6 ? &soon : NULL);
-    while (asleep < 7)
-        sched_yield();
-    pause_ms(20);
+        while (asleep <= i)
+            sched_yield();
+        pause_ms(20);
+    }
     EQUAL(move(1, 2, 1), -1);
     EQUAL(errno, EAGAIN);
     EQUAL(move((uint32_t)-1, 2, 0), -1);
@@ -153,10 +154,10 @@ CASE(moved_waiters)
     EQUAL(wake(&second_word, 9), 0);
     EQUAL(syscall(SYS_futex, &first_word, FUTEX_REQUEUE_PRIVATE, 0, (uintptr_t)9, &second_word, 0), 4);
     EQUAL(wake(&first_word, 9), 0);
-    pause_ms(1100); /* the one that does not wait for ever has gone */
+    finish(t[6]);
     EQUAL(woken, 3);
     EQUAL(wake(&second_word, 9), 3);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 6; i++)
         finish(t[i]);
     EQUAL(woken, 6);
 }
