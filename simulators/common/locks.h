@@ -21,7 +21,21 @@ struct peet_sim_lock {
     uint32_t times, readers; /* times: how often it has locked a recursive mutex */
 };
 
+/** What a context has asked for last. */
+struct peet_sim_lock_request {
+    uint32_t times; /* COND_WAIT: how often it had locked the mutex */
+    int had;        /* it seemed to have the lock at once */
+};
+
 enum peet_sim_lock_left { PEET_SIM_LOCK_KEPT, PEET_SIM_LOCK_READER, PEET_SIM_LOCK_OWNER };
+
+/** peet_sim_lock_asks() - is it a request for a lock? COND_WAIT, which gives one back first, is none */
+static inline int peet_sim_lock_asks(uint32_t type)
+{
+    return type == PEET_ABSTRACT_MUTEX_LOCK || type == PEET_ABSTRACT_MUTEX_TRYLOCK ||
+        type == PEET_ABSTRACT_RWLOCK_READ || type == PEET_ABSTRACT_RWLOCK_WRITE ||
+        type == PEET_ABSTRACT_RWLOCK_TRYREAD || type == PEET_ABSTRACT_RWLOCK_TRYWRITE;
+}
 
 /** peet_sim_lock_reads() - is it a request for a read-write lock to be shared? */
 static inline int peet_sim_lock_reads(uint32_t type)
@@ -29,20 +43,30 @@ static inline int peet_sim_lock_reads(uint32_t type)
     return type == PEET_ABSTRACT_RWLOCK_READ || type == PEET_ABSTRACT_RWLOCK_TRYREAD;
 }
 
+/** peet_sim_lock_of() - the address of the lock that an event asks for or gives back */
+static inline uint64_t peet_sim_lock_of(const struct peet_abstract_event *event)
+{
+    return event->args[event->type == PEET_ABSTRACT_COND_WAIT];
+}
+
 /**
- * peet_sim_lock_asked() - MUTEX_LOCK, MUTEX_TRYLOCK, RWLOCK_READ, _WRITE, _TRYREAD or _TRYWRITE
+ * peet_sim_lock_asked() - one of peet_sim_lock_asks()
+ * @out_request: for peet_sim_lock_granted()
  * Returns: 1 if the context has the lock now; 0: it waits, or the request has failed
  */
-static inline int peet_sim_lock_asked(struct peet_sim_lock *l, const struct peet_abstract_event *event)
+static inline int peet_sim_lock_asked(struct peet_sim_lock *l, const struct peet_abstract_event *event,
+    struct peet_sim_lock_request *out_request)
 {
     const uint64_t self = event->context + 1ull;
     const int mutex = event->type == PEET_ABSTRACT_MUTEX_LOCK || event->type == PEET_ABSTRACT_MUTEX_TRYLOCK;
+    out_request->times = 1;
+    out_request->had = 1;
     if (l->holder == self && mutex && event->args[1] == PEET_MUTEX_RECURSIVE) {
         l->times++;
         return 1;
     }
     if (l->holder || (l->readers && !peet_sim_lock_reads(event->type)))
-        return 0;
+        return out_request->had = 0;
     if (peet_sim_lock_reads(event->type)) {
         l->readers++;
     } else {
@@ -53,50 +77,53 @@ static inline int peet_sim_lock_asked(struct peet_sim_lock *l, const struct peet
 }
 
 /**
- * peet_sim_lock_granted() - the wait of a request is over
- * @type: of the request; COND_WAIT: the mutex is the context's again, @times as often as before
- * @had: what peet_sim_lock_asked() said: a lock that seemed free may have been another one's
- * @result: of SYNC_GRANT
+ * peet_sim_lock_granted() - the wait of a request is over; after COND_WAIT the mutex is the context's again
+ * @grant: SYNC_GRANT
+ * @type: of the request
+ * @request: what peet_sim_lock_asked() or _left() said: a lock that seemed free may have been another one's
  * Returns: 1 if the context has the lock now
  */
-static inline int peet_sim_lock_granted(struct peet_sim_lock *l, uint32_t context, uint32_t type, uint32_t times,
-    int had, uint64_t result)
+static inline int peet_sim_lock_granted(struct peet_sim_lock *l, const struct peet_abstract_event *grant, uint32_t type,
+    const struct peet_sim_lock_request *request)
 {
     const int reads = peet_sim_lock_reads(type);
+    const uint64_t result = grant->args[3], self = grant->context + 1ull;
     if (result && (type != PEET_ABSTRACT_COND_WAIT || result & PEET_FAILED)) {
-        if (had && reads && l->readers)
+        if (request->had && reads && l->readers)
             l->readers--;
-        else if (had && !reads && l->holder == context + 1ull)
+        else if (request->had && !reads && l->holder == self)
             l->holder = 0;
         return 0;
     }
     if (reads) {
-        l->readers += !had;
+        l->readers += !request->had;
         return 1;
     }
-    l->holder = context + 1ull;
-    l->times = times ? times : 1;
+    l->holder = self;
+    l->times = request->times ? request->times : 1;
     return 1;
 }
 
 /**
- * peet_sim_lock_left() - MUTEX_UNLOCK, RWLOCK_UNLOCK, or the mutex of COND_WAIT
- * @kind: enum peet_mutex_kind of a mutex
- * @out_times: of COND_WAIT, which leaves it altogether: how often it had been locked; else NULL
+ * peet_sim_lock_left() - MUTEX_UNLOCK, RWLOCK_UNLOCK, or COND_WAIT, which leaves its mutex altogether
+ * @out_request: of COND_WAIT, for peet_sim_lock_granted()
  */
-static inline enum peet_sim_lock_left peet_sim_lock_left(struct peet_sim_lock *l, uint32_t context, uint32_t type,
-    uint64_t kind, uint32_t *out_times)
+static inline enum peet_sim_lock_left peet_sim_lock_left(struct peet_sim_lock *l,
+    const struct peet_abstract_event *event, struct peet_sim_lock_request *out_request)
 {
-    const int own = l->holder == context + 1ull;
-    if (type == PEET_ABSTRACT_RWLOCK_UNLOCK && !own) {
+    const int own = l->holder == event->context + 1ull, waits = event->type == PEET_ABSTRACT_COND_WAIT;
+    const uint64_t kind = event->args[waits ? 2 : 1];
+    if (waits)
+        out_request->times = out_request->had = 0;
+    if (event->type == PEET_ABSTRACT_RWLOCK_UNLOCK && !own) {
         l->readers -= l->readers > 0;
         return PEET_SIM_LOCK_READER;
     }
     if (!own && (kind == PEET_MUTEX_RECURSIVE || kind == PEET_MUTEX_ERRORCHECK))
         return PEET_SIM_LOCK_KEPT; /* it fails */
-    if (out_times)
-        *out_times = l->times;
-    else if (kind == PEET_MUTEX_RECURSIVE && type == PEET_ABSTRACT_MUTEX_UNLOCK && l->times > 1) {
+    if (waits) {
+        out_request->times = l->times;
+    } else if (kind == PEET_MUTEX_RECURSIVE && event->type == PEET_ABSTRACT_MUTEX_UNLOCK && l->times > 1) {
         l->times--;
         return PEET_SIM_LOCK_KEPT;
     }

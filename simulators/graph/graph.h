@@ -93,9 +93,9 @@ struct graph_loop {
 struct graph_context {
     uint32_t task, node, wait, loop;
     uint64_t object, argument;
-    uint64_t wakes;     /* the semaphore of its next request orders nothing; 0: none is known */
-    uint32_t relocks;   /* of COND_WAIT: how often it had locked the mutex */
-    uint8_t known, had; /* had: what it waits for seemed to be its own at once */
+    uint64_t wakes; /* the semaphore of its next request orders nothing; 0: none is known */
+    struct peet_sim_lock_request lock;
+    uint8_t known, had; /* had: the semaphore that it waits for gave at once */
 };
 
 /** A synchronisation object: the last node that released it, or the nodes that have come to it. */

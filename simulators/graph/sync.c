@@ -81,8 +81,7 @@ static void lock_resumed(struct graph *g, struct graph_context *c, uint32_t type
 {
     struct graph_object *o = graph_object(g, address, LOCKS, 0, 1);
 
-    if (o &&
-        (grant ? peet_sim_lock_granted(&o->lock, grant->context, type, c->relocks, c->had, grant->args[3]) : c->had))
+    if (o && (grant ? peet_sim_lock_granted(&o->lock, grant, type, &c->lock) : c->lock.had))
         locked(g, c, o, peet_sim_lock_reads(type));
 }
 
@@ -152,15 +151,11 @@ void graph_resume(struct graph *g, struct graph_context *c, const struct peet_ab
     const uint32_t wait = c->wait;
 
     c->wait = PEET_ABSTRACT_NONE;
-    switch (wait) {
-    case PEET_ABSTRACT_MUTEX_LOCK:
-    case PEET_ABSTRACT_MUTEX_TRYLOCK:
-    case PEET_ABSTRACT_RWLOCK_READ:
-    case PEET_ABSTRACT_RWLOCK_WRITE:
-    case PEET_ABSTRACT_RWLOCK_TRYREAD:
-    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+    if (peet_sim_lock_asks(wait)) {
         lock_resumed(g, c, wait, c->object, grant);
-        break;
+        return;
+    }
+    switch (wait) {
     case PEET_ABSTRACT_COND_WAIT:
         if (grant && !grant->args[3])
             signalled(g, c, CONDITIONS, 0);
@@ -311,13 +306,11 @@ static void arrive(struct graph *g, struct graph_context *c, uint64_t address)
 
 static void unlock(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event)
 {
-    const int waits = event->type == PEET_ABSTRACT_COND_WAIT;
-    struct graph_object *o = graph_object(g, event->args[waits ? 1 : 0], LOCKS, 0, 1);
+    struct graph_object *o = graph_object(g, peet_sim_lock_of(event), LOCKS, 0, 1);
 
     if (!o)
         return;
-    switch (peet_sim_lock_left(&o->lock, event->context, event->type, event->args[waits ? 2 : 1],
-        waits ? &c->relocks : NULL)) {
+    switch (peet_sim_lock_left(&o->lock, event, &c->lock)) {
     case PEET_SIM_LOCK_KEPT:
         break;
     case PEET_SIM_LOCK_READER:
@@ -379,10 +372,10 @@ static void ask_semaphore(struct graph *g, struct graph_context *c, const struct
 
 static void ask_lock(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event)
 {
-    struct graph_object *o = graph_object(g, event->args[0], LOCKS, 0, 1);
+    struct graph_object *o = graph_object(g, peet_sim_lock_of(event), LOCKS, 0, 1);
 
-    c->relocks = 0;
-    c->had = o && peet_sim_lock_asked(&o->lock, event);
+    if (o)
+        peet_sim_lock_asked(&o->lock, event, &c->lock);
     wait_for(g, c, event, 0);
 }
 
@@ -456,7 +449,6 @@ void graph_abstract(struct graph *g, const struct peet_abstract_event *event)
         graph_next(g, c);
         break;
     case PEET_ABSTRACT_COND_WAIT:
-        c->had = 0;
         unlock(g, c, event);
         wait_for(g, c, event, event->args[1]);
         break;

@@ -72,8 +72,7 @@ struct races_context {
     struct races_strand *base, *now; /* its own strand, or the iteration's; a task's while it is executed */
     uint32_t wait;                   /* enum peet_abstract_type of the request that is not answered yet */
     uint64_t object, argument;
-    uint32_t relocks;                 /* of COND_WAIT: how often it had locked the mutex */
-    uint8_t had;                      /* what it waits for seemed to be its own at once */
+    struct peet_sim_lock_request lock;
     uint64_t wakes;                   /* the semaphore of its next request orders nothing; 0: none is known */
     const struct peet_block *program; /* the last block of the program's own */
     uint32_t loop;

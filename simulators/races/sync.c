@@ -52,24 +52,19 @@ static void locked(struct races *r, struct races_context *c, const struct races_
         races_acquire(r, c->now, &o->readers);
 }
 
-/* Returns: whether the context has it now */
-static int lock(struct races *r, struct races_context *c, const struct peet_abstract_event *event)
+static void lock(struct races *r, struct races_context *c, const struct peet_abstract_event *event)
 {
-    struct races_object *const o = races_object(r, event->args[0], RACES_LOCK, 0, 1);
-    if (!o || !peet_sim_lock_asked(&o->lock, event))
-        return 0;
-    locked(r, c, o, event->type);
-    return 1;
+    struct races_object *const o = races_object(r, peet_sim_lock_of(event), RACES_LOCK, 0, 1);
+    if (o && peet_sim_lock_asked(&o->lock, event, &c->lock))
+        locked(r, c, o, event->type);
 }
 
 static void unlock(struct races *r, struct races_context *c, const struct peet_abstract_event *event)
 {
-    const int waits = event->type == PEET_ABSTRACT_COND_WAIT;
-    struct races_object *const o = races_object(r, event->args[waits ? 1 : 0], RACES_LOCK, 0, 1);
+    struct races_object *const o = races_object(r, peet_sim_lock_of(event), RACES_LOCK, 0, 1);
     if (!o)
         return;
-    switch (peet_sim_lock_left(&o->lock, event->context, event->type, event->args[waits ? 2 : 1],
-        waits ? &c->relocks : NULL)) {
+    switch (peet_sim_lock_left(&o->lock, event, &c->lock)) {
     case PEET_SIM_LOCK_KEPT:
         break;
     case PEET_SIM_LOCK_READER:
@@ -86,7 +81,7 @@ static void granted(struct races *r, struct races_context *c, const struct peet_
     uint64_t address)
 {
     struct races_object *const o = races_object(r, address, RACES_LOCK, 0, 1);
-    if (o && peet_sim_lock_granted(&o->lock, grant->context, type, c->relocks, c->had, grant->args[3]))
+    if (o && peet_sim_lock_granted(&o->lock, grant, type, &c->lock))
         locked(r, c, o, type);
 }
 
@@ -155,23 +150,14 @@ void races_resume(struct races *r, struct races_context *c, const struct peet_ab
         races_acquire(r, c->now, &r->input);
     if (!granted_now)
         return;
-    switch (wait) {
-    case PEET_ABSTRACT_MUTEX_LOCK:
-    case PEET_ABSTRACT_MUTEX_TRYLOCK:
-    case PEET_ABSTRACT_RWLOCK_READ:
-    case PEET_ABSTRACT_RWLOCK_WRITE:
-    case PEET_ABSTRACT_RWLOCK_TRYREAD:
-    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
-        granted(r, c, grant, wait, c->object);
-        break;
-    case PEET_ABSTRACT_COND_WAIT:
+    if (wait == PEET_ABSTRACT_COND_WAIT) {
         if (grant->args[3] == 0)
             acquire(r, c, c->object, RACES_CONDITION, 0);
         granted(r, c, grant, wait, c->argument);
-        break;
-    default:
-        if (grant->args[3] != ETIMEDOUT && grant->args[3] != EINTR)
-            take(r, c, wait, c->object, c->argument);
+    } else if (peet_sim_lock_asks(wait)) {
+        granted(r, c, grant, wait, c->object);
+    } else if (grant->args[3] != ETIMEDOUT && grant->args[3] != EINTR) {
+        take(r, c, wait, c->object, c->argument);
     }
 }
 
@@ -412,8 +398,7 @@ void races_abstract(struct races *r, const struct peet_abstract_event *event)
     case PEET_ABSTRACT_RWLOCK_WRITE:
     case PEET_ABSTRACT_RWLOCK_TRYREAD:
     case PEET_ABSTRACT_RWLOCK_TRYWRITE:
-        c->relocks = 0;
-        c->had = (uint8_t)lock(r, c, event);
+        lock(r, c, event);
         wait_for(c, event, 0);
         break;
     case PEET_ABSTRACT_SEM_WAIT:

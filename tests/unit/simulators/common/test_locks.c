@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { THREADS = 4, OPERATIONS = 20000, DEPTH = 3 };
 
@@ -69,11 +70,29 @@ static unsigned below(unsigned n)
     return (unsigned)(seed >> 20) % n;
 }
 
+static struct peet_sim_lock_request requests[THREADS];
+
 static int asked(struct peet_sim_lock *l, uint32_t context, uint32_t type, uint64_t kind)
 {
     const uint64_t args[] = {(uint64_t)(uintptr_t)l, kind};
     const struct peet_abstract_event event = {type, context, 2, args};
-    return peet_sim_lock_asked(l, &event);
+    return peet_sim_lock_asked(l, &event, &requests[context]);
+}
+
+static int granted(struct peet_sim_lock *l, uint32_t context, uint32_t type, uint64_t result)
+{
+    const uint64_t args[] = {(uint64_t)(uintptr_t)l, type, 0, result};
+    const struct peet_abstract_event event = {PEET_ABSTRACT_SYNC_GRANT, context, 4, args};
+    return peet_sim_lock_granted(l, &event, type, &requests[context]);
+}
+
+static enum peet_sim_lock_left left(struct peet_sim_lock *l, uint32_t context, uint32_t type, uint64_t kind)
+{
+    const uint64_t lock = (uint64_t)(uintptr_t)l, unlocks[] = {lock, kind}, waits[] = {0, lock, kind, PEET_NEVER};
+    const int is_wait = type == PEET_ABSTRACT_COND_WAIT;
+    const struct peet_abstract_event event = {type, context, is_wait ? 4 : 2, is_wait ? waits : unlocks};
+    CU_ASSERT_EQUAL(peet_sim_lock_of(&event), lock);
+    return peet_sim_lock_left(l, &event, &requests[context]);
 }
 
 static void mutexes(int kind, int real)
@@ -90,10 +109,9 @@ static void mutexes(int kind, int real)
         /* who unlocks a normal mutex that is not his own does what is not defined */
         if (below(2) && (kind != PEET_MUTEX_NORMAL || (held && owner == me))) {
             const int result = by(me, unlock);
-            const enum peet_sim_lock_left left =
-                peet_sim_lock_left(&l, me, PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)kind, NULL);
+            const enum peet_sim_lock_left gone = left(&l, me, PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)kind);
             held -= result == 0;
-            CU_ASSERT_EQUAL_FATAL(left, result || held ? PEET_SIM_LOCK_KEPT : PEET_SIM_LOCK_OWNER);
+            CU_ASSERT_EQUAL_FATAL(gone, result || held ? PEET_SIM_LOCK_KEPT : PEET_SIM_LOCK_OWNER);
         } else if (held < DEPTH) {
             const int result = by(me, lock);
             CU_ASSERT_EQUAL_FATAL(asked(&l, me, PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)kind), result == 0);
@@ -127,7 +145,7 @@ static void test_read_write(void)
         const unsigned me = below(THREADS), writing = below(3) != 0;
         if (reads[me] || writes[me]) {
             CU_ASSERT_EQUAL_FATAL(by(me, leave), 0);
-            CU_ASSERT_EQUAL_FATAL(peet_sim_lock_left(&l, me, PEET_ABSTRACT_RWLOCK_UNLOCK, 0, NULL),
+            CU_ASSERT_EQUAL_FATAL(left(&l, me, PEET_ABSTRACT_RWLOCK_UNLOCK, 0),
                 writes[me] ? PEET_SIM_LOCK_OWNER : PEET_SIM_LOCK_READER);
             reads[me] -= !writes[me];
             writes[me] = 0;
@@ -150,32 +168,29 @@ static void test_read_write(void)
 static void test_grants(void)
 {
     struct peet_sim_lock l = {0};
-    uint32_t times = 0;
 
+    memset(requests, 0, sizeof requests);
     CU_ASSERT(asked(&l, 0, PEET_ABSTRACT_RWLOCK_READ, 0));
     CU_ASSERT(asked(&l, 1, PEET_ABSTRACT_RWLOCK_READ, 0)); /* a writer waits, and was not seen */
-    CU_ASSERT(!peet_sim_lock_granted(&l, 1, PEET_ABSTRACT_RWLOCK_READ, 0, 1, ETIMEDOUT));
-    peet_sim_lock_left(&l, 0, PEET_ABSTRACT_RWLOCK_UNLOCK, 0, NULL);
+    CU_ASSERT(!granted(&l, 1, PEET_ABSTRACT_RWLOCK_READ, ETIMEDOUT));
+    left(&l, 0, PEET_ABSTRACT_RWLOCK_UNLOCK, 0);
     CU_ASSERT(asked(&l, 2, PEET_ABSTRACT_RWLOCK_WRITE, 0));
-    CU_ASSERT(peet_sim_lock_granted(&l, 3, PEET_ABSTRACT_RWLOCK_WRITE, 0, 0, 0)); /* it was the other one's */
+    CU_ASSERT(granted(&l, 3, PEET_ABSTRACT_RWLOCK_WRITE, 0)); /* it was the other one's */
     CU_ASSERT(!asked(&l, 2, PEET_ABSTRACT_RWLOCK_TRYREAD, 0));
 
     l = (struct peet_sim_lock){0};
     CU_ASSERT(asked(&l, 0, PEET_ABSTRACT_MUTEX_LOCK, PEET_MUTEX_RECURSIVE));
     CU_ASSERT(asked(&l, 0, PEET_ABSTRACT_MUTEX_LOCK, PEET_MUTEX_RECURSIVE));
-    CU_ASSERT_EQUAL(peet_sim_lock_left(&l, 0, PEET_ABSTRACT_COND_WAIT, PEET_MUTEX_RECURSIVE, &times),
-        PEET_SIM_LOCK_OWNER);
-    CU_ASSERT_EQUAL(times, 2);
+    CU_ASSERT_EQUAL(left(&l, 0, PEET_ABSTRACT_COND_WAIT, PEET_MUTEX_RECURSIVE), PEET_SIM_LOCK_OWNER);
+    CU_ASSERT_EQUAL(requests[0].times, 2);
     CU_ASSERT(asked(&l, 1, PEET_ABSTRACT_MUTEX_TRYLOCK, PEET_MUTEX_RECURSIVE));
-    peet_sim_lock_left(&l, 1, PEET_ABSTRACT_MUTEX_UNLOCK, PEET_MUTEX_RECURSIVE, NULL);
-    CU_ASSERT(peet_sim_lock_granted(&l, 0, PEET_ABSTRACT_COND_WAIT, times, 0, ETIMEDOUT));
-    CU_ASSERT_EQUAL(peet_sim_lock_left(&l, 0, PEET_ABSTRACT_MUTEX_UNLOCK, PEET_MUTEX_RECURSIVE, NULL),
-        PEET_SIM_LOCK_KEPT);
+    left(&l, 1, PEET_ABSTRACT_MUTEX_UNLOCK, PEET_MUTEX_RECURSIVE);
+    CU_ASSERT(granted(&l, 0, PEET_ABSTRACT_COND_WAIT, ETIMEDOUT));
+    CU_ASSERT_EQUAL(left(&l, 0, PEET_ABSTRACT_MUTEX_UNLOCK, PEET_MUTEX_RECURSIVE), PEET_SIM_LOCK_KEPT);
     CU_ASSERT(!asked(&l, 1, PEET_ABSTRACT_MUTEX_TRYLOCK, PEET_MUTEX_RECURSIVE));
-    CU_ASSERT_EQUAL(peet_sim_lock_left(&l, 0, PEET_ABSTRACT_MUTEX_UNLOCK, PEET_MUTEX_RECURSIVE, NULL),
-        PEET_SIM_LOCK_OWNER);
-    peet_sim_lock_left(&l, 0, PEET_ABSTRACT_COND_WAIT, PEET_MUTEX_NORMAL, &times);
-    CU_ASSERT(!peet_sim_lock_granted(&l, 0, PEET_ABSTRACT_COND_WAIT, times, 0, PEET_COND_UNLOCKED(0, 1)));
+    CU_ASSERT_EQUAL(left(&l, 0, PEET_ABSTRACT_MUTEX_UNLOCK, PEET_MUTEX_RECURSIVE), PEET_SIM_LOCK_OWNER);
+    left(&l, 0, PEET_ABSTRACT_COND_WAIT, PEET_MUTEX_NORMAL);
+    CU_ASSERT(!granted(&l, 0, PEET_ABSTRACT_COND_WAIT, PEET_COND_UNLOCKED(0, 1)));
     CU_ASSERT(asked(&l, 1, PEET_ABSTRACT_MUTEX_TRYLOCK, PEET_MUTEX_NORMAL));
 }
 
