@@ -3,7 +3,7 @@
  * splitmix64 (Steele, Lea, Flood 2014): the mapper's random numbers, which depend on nothing but a seed (random() has one
  * state for the whole process, the subject's too).  simulators/common/random.h has the same for modules: it is
  * installed with the toolkit and stands alone, and neither folder may include the other.  Used for:
- * seeds of modules (deliver.c), the order of waiters (sync.c), walks of an exploration (search.c).
+ * seeds of modules (deliver.c), the order of waiters (sync.c), walks of an exploration (walks.c).
  */
 #ifndef PEET_SPLITMIX_H
 #define PEET_SPLITMIX_H

@@ -398,15 +398,15 @@ static unsigned list_context(const struct explore *e, struct peet_option *out, u
 {
     const struct stand *s = &e->stands[hw];
     const uint64_t number = e->map->cores[hw].context->number;
-    uint32_t woken[PEET_OPTIONS_MOST];
+    uint32_t woken[PEET_OPTIONS_ROOM];
     unsigned nwoken = 0;
 
     if (s->event.type == PEET_ABSTRACT_COND_SIGNAL && s->event.nargs)
-        nwoken = peet__cond_waiters(e->map, s->event.args[0], woken, PEET_OPTIONS_MOST);
+        nwoken = peet__cond_waiters(e->map, s->event.args[0], woken, PEET_OPTIONS_ROOM);
     if (nwoken < 2)
         out[n++] = (struct peet_option){.id = number, .hw = hw};
     else
-        for (unsigned i = 0; i < nwoken && n < PEET_OPTIONS_MOST; i++)
+        for (unsigned i = 0; i < nwoken && n < PEET_OPTIONS_ROOM; i++)
             out[n++] = (struct peet_option){.id = number | (woken[i] + 1ull) << 32, .hw = hw};
     return n;
 }
@@ -415,7 +415,7 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
 {
     struct peet_map *map = e->map;
 
-    for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
+    for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_ROOM; hw++) {
         struct stand *s = &e->stands[hw];
 
         if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending)
@@ -444,7 +444,7 @@ static unsigned list(struct explore *e, struct peet_option *out)
 
     if (c->ops && !c->sync_only) {
         nmoves = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
-        for (unsigned i = 0; i < nmoves && i < PEET_OPTIONS_MOST && n < PEET_OPTIONS_MOST; i++)
+        for (unsigned i = 0; i < nmoves && i < PEET_OPTIONS_MOST && n < PEET_OPTIONS_ROOM; i++)
             out[n++] = (struct peet_option){.id = 1ull << 63 | (uint64_t)moves[i].kind << 60 |
                     (uint64_t)moves[i].processor << 48 | (moves[i].id & 0xffffffffffff),
                 .hw = moves[i].processor,
@@ -614,7 +614,7 @@ void peet__explore_engine(struct peet_map *map)
     const struct peet_map_chooser *chooser = map->chooser;
     struct explore e = {.map = map, .stands = calloc(map->ncores, sizeof *e.stands)};
     struct peet_looked *looked = calloc(map->ncores, sizeof *looked);
-    struct peet_option options[PEET_OPTIONS_MOST];
+    struct peet_option *options = calloc(PEET_OPTIONS_ROOM, sizeof *options);
     struct peet_footprint footprint;
     struct peet_abstract_event stood;
     uint64_t stood_args[8];
@@ -623,9 +623,10 @@ void peet__explore_engine(struct peet_map *map)
     struct peet_option chosen;
     unsigned n;
 
-    if (!e.stands || !looked || (chooser->explain && !made)) {
+    if (!e.stands || !looked || !options || (chooser->explain && !made)) {
         free(e.stands);
         free(looked);
+        free(options);
         free(made);
         peet__map_fail(map, PEET_ENOMEM, "out of memory");
         return;
@@ -692,6 +693,7 @@ void peet__explore_engine(struct peet_map *map)
     map->consistency->made = NULL;
     map->consistency->looked = NULL;
     free(looked);
+    free(options);
     free(made);
     free(e.stands);
 }

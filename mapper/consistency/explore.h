@@ -12,8 +12,9 @@
 #include "consistency/consistency.h"
 
 enum {
-    PEET_OPTIONS_MOST = 96,
-    PEET_EXPLORE_LOOKS = 32, /* at one place, by a context that waits and counts */
+    PEET_OPTIONS_MOST = 96,   /* at one choice of an exhaustive search, and moves of a model */
+    PEET_OPTIONS_ROOM = 4096, /* at any choice */
+    PEET_EXPLORE_LOOKS = 32,  /* at one place, by a context that waits and counts */
 };
 
 /** What executions could not vary; a mask. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See search.h. */
 #include "consistency/search.h"
-#include "base/splitmix.h"
+#include "consistency/walks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,9 +48,8 @@ struct peet_search {
     struct peet_map_chooser chooser;
     enum peet_search_kind kind;
     struct record *record;
-    uint64_t seed, walk, random;
-    uint32_t stay, moves; /* of the walk: out of 16, how likely the same goes on, and a move is made */
-    uint64_t last;
+    struct peet_walk walk;
+    uint64_t longest;      /* choices of an execution so far */
     uint64_t depth;        /* nodes of the record that are given */
     uint64_t at;           /* the next node, or digit */
     struct node *current;  /* whose step is under way */
@@ -73,23 +72,6 @@ static void note_digit(struct peet_search *s, unsigned n, unsigned chosen)
     if (r->digits < DIGITS_MOST)
         r->digit[r->digits] = (uint8_t)chosen;
     r->digits++;
-}
-
-static int choose_random(struct peet_search *s, const struct peet_option *options, unsigned n)
-{
-    unsigned goes = 0, moves, of;
-
-    while (goes < n && !options[goes].is_move)
-        goes++;
-    moves = n - goes;
-    if (goes && peet__splitmix64(&s->random) % 16 < s->stay)
-        for (unsigned i = 0; i < goes; i++)
-            if (options[i].id == s->last)
-                return (int)i;
-    of = moves && (!goes || peet__splitmix64(&s->random) % 16 < s->moves);
-    if (of)
-        return (int)(goes + peet__splitmix64(&s->random) % moves);
-    return (int)(peet__splitmix64(&s->random) % goes);
 }
 
 static int asleep(const struct sleeper *sleep, uint32_t n, uint64_t id)
@@ -168,16 +150,17 @@ static int choose(void *arg, const struct peet_option *options, unsigned n)
     struct peet_search *s = arg;
     int chosen;
 
-    if (n == PEET_OPTIONS_MOST)
-        s->record->crowded = 1;
-    if (s->kind == PEET_SEARCH_RANDOM || s->walks_token)
-        chosen = choose_random(s, options, n);
-    else
+    if (s->kind == PEET_SEARCH_RANDOM || s->walks_token) {
+        chosen = (int)peet__walk_choose(&s->walk, options, n);
+    } else {
+        if (n >= PEET_OPTIONS_MOST) {
+            s->record->crowded = 1;
+            n = PEET_OPTIONS_MOST;
+        }
         chosen = s->kind == PEET_SEARCH_ALL ? choose_all(s, options, n) : choose_token(s, n);
-    if (chosen >= 0) {
-        note_digit(s, n, (unsigned)chosen);
-        s->last = options[chosen].id;
     }
+    if (chosen >= 0)
+        note_digit(s, n, (unsigned)chosen);
     return chosen;
 }
 
@@ -216,7 +199,7 @@ struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, u
         return NULL;
     s->chooser = (struct peet_map_chooser){.choose = choose, .done = done, .steps_most = steps_most, .arg = s};
     s->kind = kind;
-    s->seed = seed;
+    s->walk.seed = seed;
     s->sleep = calloc(PEET_OPTIONS_MOST, sizeof *s->sleep);
     s->record = mmap(NULL, RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (s->record == MAP_FAILED || !s->sleep) {
@@ -245,16 +228,6 @@ const struct peet_map_chooser *peet_search_chooser(struct peet_search *search)
     return &search->chooser;
 }
 
-static void begin_walk(struct peet_search *s, uint64_t walk)
-{
-    static const uint8_t stays[] = {0, 8, 14, 15}, moves[] = {1, 4, 8, 14};
-
-    s->random = s->seed * 0x9e3779b97f4a7c15u + walk;
-    s->stay = stays[peet__splitmix64(&s->random) % 4];
-    s->moves = moves[peet__splitmix64(&s->random) % 4];
-    s->last = 0;
-}
-
 void peet_search_begin(struct peet_search *s)
 {
     struct record *r = s->record;
@@ -266,7 +239,7 @@ void peet_search_begin(struct peet_search *s)
     s->current = NULL;
     s->depth = r->nnodes;
     if (s->kind == PEET_SEARCH_RANDOM)
-        begin_walk(s, s->walk);
+        peet__walk_begin(&s->walk, s->walk.seed, s->walk.number, s->longest);
 }
 
 /* ------------------------------------------------------------------------------------------- what to try besides */
@@ -425,7 +398,8 @@ int peet_search_end(struct peet_search *s)
     struct record *r = s->record;
 
     if (s->kind != PEET_SEARCH_ALL) {
-        s->walk++;
+        s->walk.number++;
+        s->longest = r->choices > s->longest ? r->choices : s->longest;
         return 1;
     }
     if (r->mismatch)
@@ -500,9 +474,9 @@ char *peet_search_get_token(const struct peet_search *s)
     char *text, *at;
 
     if (s->kind == PEET_SEARCH_RANDOM) {
-        text = malloc(64);
+        text = malloc(80);
         if (text)
-            snprintf(text, 64, "r%" PRIu64 ".%" PRIu64, s->seed, s->walk);
+            snprintf(text, 80, "r%" PRIu64 ".%" PRIu64 ".%" PRIu64, s->walk.seed, s->walk.number, s->walk.length);
         return text;
     }
     while (n && !r->digit[n - 1]) /* behind the end of a token the first option is taken */
@@ -522,19 +496,20 @@ char *peet_search_get_token(const struct peet_search *s)
 
 int peet_search_set_token(struct peet_search *s, const char *token, struct peet_error *error)
 {
-    uint64_t seed, walk;
+    uint64_t seed, walk, length;
     int end = 0;
 
-    if (*token == 'r' && sscanf(token, "r%" SCNu64 ".%" SCNu64 "%n", &seed, &walk, &end) == 2 && !token[end]) {
+    if (*token == 'r' && sscanf(token, "r%" SCNu64 ".%" SCNu64 ".%" SCNu64 "%n", &seed, &walk, &length, &end) == 3 &&
+        !token[end]) {
         s->walks_token = 1;
-        s->seed = seed;
-        begin_walk(s, walk);
+        peet__walk_begin(&s->walk, seed, walk, length);
         return 0;
     }
     if (*token != 'c')
         return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them",
             token);
     free(s->token);
+    s->walks_token = 0;
     s->ntoken = 0;
     s->token = malloc(strlen(token) + 1);
     if (!s->token)

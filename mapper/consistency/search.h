@@ -8,7 +8,7 @@
  * bring two steps that conflict into the other order.
  *
  * The same chooser serves random walks and the repetition of a token.  A *token* names an execution: "c" and the
- * choices, where there was one, or "r" and the walk's seed.  Executions run in processes of their own: what one of them
+ * choices, where there was one, or "r" and what names a walk (walks.h).  Executions run in processes of their own: what one of them
  * finds goes through a record that both see.
  */
 #ifndef PEET_SEARCH_H

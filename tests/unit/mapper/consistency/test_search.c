@@ -250,7 +250,7 @@ static void tokens(void)
 
 static void bad_tokens(void)
 {
-    static const char *const bad[] = {"", "x", "c-", "c!", "r", "r1", "r1.", "r1.2x", "1.2"};
+    static const char *const bad[] = {"", "x", "c-", "c!", "r", "r1", "r1.", "r1.2", "r1.2.", "r1.2.3x", "1.2.3"};
     struct peet_search *search = peet_search_new(PEET_SEARCH_TOKEN, 0, 1000);
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
