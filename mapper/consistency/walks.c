@@ -14,7 +14,7 @@ static uint64_t draw(struct peet_walk *w, uint64_t n)
 
 void peet__walk_begin(struct peet_walk *w, uint64_t seed, uint64_t number, uint64_t length)
 {
-    static const uint8_t stays[] = {0, 8, 14, 15}, moves[] = {1, 4, 8, 14};
+    static const uint8_t stays[] = {0, 8, 14, 15}, moves[] = {1, 4, 8, 14}, lags[] = {0, 1, 3, 6};
 
     w->seed = seed;
     w->number = number;
@@ -23,6 +23,7 @@ void peet__walk_begin(struct peet_walk *w, uint64_t seed, uint64_t number, uint6
     w->how = (enum peet_walk_how)(number % PEET_WALK_HOWS);
     w->stay = stays[draw(w, 4)];
     w->moves = moves[draw(w, 4)];
+    w->lag = lags[draw(w, 4)];
     w->last = w->step = 0;
     w->first = (int)draw(w, 2);
     w->nwaiting = 0;
@@ -74,7 +75,7 @@ static unsigned orders(struct peet_walk *w, const struct peet_option *options, u
     for (unsigned i = 0; i < n; i++) {
         const struct peet_waiting *one = waits(w, options[i].id, i);
 
-        priorities[i] = one ? one->priority : peet__splitmix64(&w->random);
+        priorities[i] = one ? one->priority : peet__splitmix64(&w->random) >> (options[i].is_move ? w->lag : 0);
         best = priorities[i] > priorities[best] ? i : best;
     }
     for (unsigned i = 0; i < n; i++)

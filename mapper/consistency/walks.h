@@ -37,6 +37,7 @@ struct peet_walk {
     uint32_t stay, moves; /* out of 16, how likely the same goes on, and a move is made */
     uint64_t last;
     /* orders: what could be taken at the step before, but for what was */
+    uint32_t lag; /* priorities of moves have been halved so often */
     uint32_t nwaiting;
     struct peet_waiting {
         uint64_t id, priority;

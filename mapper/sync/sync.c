@@ -58,14 +58,44 @@ unsigned peet__sync_kind(uint32_t type)
 
 /* ---------------------------------------------------------------------------------------- objects */
 
+static struct peet_map_object **known(struct peet_map *map, uint64_t address, unsigned type)
+{
+    return &map->sync->known[(address + type) * 0x9e3779b97f4a7c15u >> (64 - PEET_SYNC_KNOWN_BITS)];
+}
+
+static int is_idle(const struct peet_map_object *o)
+{
+    return !o->held && !o->valued && !o->left_cycles && !o->waiters.n && !o->readers.n &&
+        (o->key.type == PEET_SYNC_BARRIER ? !o->barrier.away : !o->count);
+}
+
+/** It is found without the table from now on, unless that would be the end of an idle one, which somebody may look at. */
+static void get_known(struct peet_map *map, struct peet_map_object *o)
+{
+    struct peet_map_object **place = known(map, o->key.address, o->key.type);
+
+    if (!*place || !is_idle(*place))
+        *place = o;
+}
+
+static void forget(struct peet_map *map, const struct peet_map_object *o)
+{
+    struct peet_map_object **place = known(map, o->key.address, o->key.type);
+
+    if (*place == o)
+        *place = NULL;
+}
+
 struct peet_map_object *peet__sync_find(struct peet_map *map, uint64_t address, unsigned type)
 {
     struct peet_map_key key = {address, type, 0};
-    struct peet_map_object *o = map->sync->idle;
+    struct peet_map_object *o = *known(map, address, type);
 
     if (o && o->key.address == address && o->key.type == type)
         return o;
     HASH_FIND(hh, map->sync->objects, &key, sizeof key, o);
+    if (o)
+        get_known(map, o);
     return o;
 }
 
@@ -94,6 +124,7 @@ struct peet_map_object *peet__sync_get(struct peet_map *map, uint64_t address, u
         peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a synchronisation object");
         return NULL;
     }
+    get_known(map, o);
     return o;
 }
 
@@ -109,33 +140,27 @@ static void clear(struct peet_map_object *o)
 
 void peet__sync_drop(struct peet_map *map, struct peet_map_object *o)
 {
-    if (map->sync->idle == o)
-        map->sync->idle = NULL;
+    forget(map, o);
     clear(o);
     HASH_DEL(map->sync->objects, o);
     o->next_free = map->sync->free_objects;
     map->sync->free_objects = o;
 }
 
-static int is_idle(const struct peet_map_object *o)
-{
-    return !o->held && !o->valued && !o->left_cycles && !o->waiters.n && !o->readers.n &&
-        (o->key.type == PEET_SYNC_BARRIER ? !o->barrier.away : !o->count);
-}
-
 void peet__sync_drop_idle(struct peet_map *map, struct peet_map_object *o)
 {
-    struct peet_map_object *last = map->sync->idle;
+    struct peet_map_object **place = known(map, o->key.address, o->key.type), *last = *place;
 
     if (!is_idle(o))
         return;
-    if (o->key.type != PEET_SYNC_MUTEX && o->key.type != PEET_SYNC_RWLOCK && o->key.type != PEET_SYNC_SEMAPHORE) {
+    if (o->key.lost || /* its address is something else's */
+        (o->key.type != PEET_SYNC_MUTEX && o->key.type != PEET_SYNC_RWLOCK && o->key.type != PEET_SYNC_SEMAPHORE)) {
         peet__sync_drop(map, o);
         return;
     }
     if (last && last != o && is_idle(last))
         peet__sync_drop(map, last);
-    map->sync->idle = o;
+    *place = o;
 }
 
 /* ------------------------------------------------------------------------------------------ waits */
@@ -346,8 +371,7 @@ void peet__sync_due(struct peet_map *map)
  */
 static void lose(struct peet_map *map, struct peet_map_object *o)
 {
-    if (map->sync->idle == o)
-        map->sync->idle = NULL;
+    forget(map, o);
     HASH_DEL(map->sync->objects, o);
     o->key.lost = ++map->sync->lost;
     HASH_ADD(hh, map->sync->objects, key, sizeof o->key, o);

@@ -37,6 +37,8 @@ enum {
 enum {
     PEET_SYNC_CONTENDED_MAX = 1 << 16, /* objects whose waits are counted one by one */
     PEET_SYNC_MISUSES = 100,           /* misuses that are told in full */
+    PEET_SYNC_KNOWN_BITS = 8,          /* of objects that are found without the table */
+    PEET_SYNC_KNOWN = 1 << PEET_SYNC_KNOWN_BITS,
 };
 
 /* ---- heaps of contexts (sync/heap.c): waiters by the order in which they win, timers by time */
@@ -142,9 +144,10 @@ struct peet_map_misuse {
 
 struct peet_map_sync {
     struct peet_map_object *objects, *free_objects;
-    /* the lock or semaphore that fell idle last keeps its record a while: most often it is used next; or NULL */
-    struct peet_map_object *idle;
-    struct peet_map_hold *holds, *idle_hold; /* of a reader that has gone: kept like `idle`, or NULL */
+    /* by a hash of address and type: an object that was used last, or NULL.  Locks and semaphores that fall idle keep
+     * their records as long as they stand here: most often they are used again. */
+    struct peet_map_object *known[PEET_SYNC_KNOWN];
+    struct peet_map_hold *holds, *idle_hold; /* of a reader that has gone: kept for a while, or NULL */
     struct peet_map_contended *contended;
     uint64_t contended_left_out;
     struct peet_map_heap timers;
