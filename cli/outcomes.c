@@ -44,10 +44,7 @@ static void print_outcome(FILE *out, const json_t *one)
         fprintf(out, "killed by signal %lld (%s)", number_of(one, "status") - 128,
             strsignal((int)number_of(one, "status") - 128));
     else
-        fprintf(out, "%s",
-            !strcmp(end, "steps")         ? "given up: too many steps"
-                : !strcmp(end, "choices") ? "given up: too many choices"
-                                          : end);
+        fprintf(out, "%s", !strcmp(end, "steps") ? "given up: too many steps" : end);
     if (strlen(token) <= TOKEN_SHOWN)
         fprintf(out, ", token %s\n", token);
     else

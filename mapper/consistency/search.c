@@ -12,7 +12,7 @@
 
 enum {
     DIGITS_MOST = 1 << 20,                 /* choices of a token */
-    NODES_MOST = PEET_SEARCH_CHOICES_MOST, /* an execution of more choices is given up */
+    NODES_MOST = PEET_SEARCH_CHOICES_MOST, /* what comes after so many choices is made in one way only */
 };
 
 /** An option that has been tried: it sleeps. */
@@ -50,6 +50,7 @@ struct peet_search {
     struct record *record;
     struct peet_walk walk;
     uint64_t longest;      /* choices of an execution so far */
+    uint64_t last_owner;   /* of the option that was chosen last */
     uint64_t depth;        /* nodes of the record that are given */
     uint64_t at;           /* the next node, or digit */
     struct node *current;  /* whose step is under way */
@@ -95,16 +96,25 @@ static void try_all(struct node *node, uint64_t id)
         node->todo[i] |= peet_option_owner(node->ids[i]) == peet_option_owner(id);
 }
 
+/** Beyond the nodes: whoever went on last, as long as he can, so that it is known how the execution ends. */
+static int choose_beyond(struct peet_search *s, const struct peet_option *options, unsigned n)
+{
+    s->record->overflow = 1;
+    s->current = NULL;
+    for (unsigned i = 0; i < n; i++)
+        if (peet_option_owner(options[i].id) == s->last_owner)
+            return (int)i;
+    return 0;
+}
+
 static int choose_all(struct peet_search *s, const struct peet_option *options, unsigned n)
 {
     struct record *r = s->record;
     struct node *node = &r->nodes[s->at];
     unsigned chosen = 0;
 
-    if (s->at == NODES_MOST) {
-        r->overflow = 1;
-        return PEET_CHOICE_ABANDON;
-    }
+    if (s->at == NODES_MOST)
+        return choose_beyond(s, options, n);
     s->current = node;
     if (s->at < s->depth) {
         chosen = node->chosen;
@@ -159,8 +169,10 @@ static int choose(void *arg, const struct peet_option *options, unsigned n)
         }
         chosen = s->kind == PEET_SEARCH_ALL ? choose_all(s, options, n) : choose_token(s, n);
     }
-    if (chosen >= 0)
+    if (chosen >= 0) {
         note_digit(s, n, (unsigned)chosen);
+        s->last_owner = peet_option_owner(options[chosen].id);
+    }
     return chosen;
 }
 

@@ -18,7 +18,7 @@
 
 enum peet_search_kind { PEET_SEARCH_ALL, PEET_SEARCH_RANDOM, PEET_SEARCH_TOKEN };
 
-enum { PEET_SEARCH_CHOICES_MOST = 1 << 14 /* of an execution of PEET_SEARCH_ALL */ };
+enum { PEET_SEARCH_CHOICES_MOST = 1 << 14 /* of an execution of PEET_SEARCH_ALL that are varied */ };
 
 struct peet_search;
 

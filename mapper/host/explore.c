@@ -407,8 +407,9 @@ static json_t *not_explored(void)
             (unsigned long long)c->explore_steps);
     if (here.crowded)
         peet_outcomes_gap(list, "choices",
-            "%llu execution%s more than %d choices, or more than %d at once, and what comes after them was left out: "
-            "a smaller input has fewer, and random walks, --explore N, have no such limit",
+            "%llu execution%s more than %d choices, of which those behind were made in one way only, or more than %d "
+            "at once, of which some were left out: a smaller input has fewer, and random walks, --explore N, have no "
+            "such limit",
             (unsigned long long)here.crowded, here.crowded == 1 ? " had" : "s had", PEET_SEARCH_CHOICES_MOST,
             PEET_OPTIONS_MOST - 1);
     gaps_of_executions(list);

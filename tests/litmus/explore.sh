@@ -203,6 +203,11 @@ is true "" "begun 1;begun 2;"
 run 0 --cores 3 --explore-limit 1 -- ./many 2 9000
 grep -q choices < <(gaps) || fail "nothing is said of too many choices: $(gaps)"
 grep -q 16384 table.txt || fail "the limit is not named"
+equal "the end of an execution of more choices" "$(outcomes_of out)" "begun 2"
+token=$(token_of out "begun 2")
+status=0
+timeout -k 1 60 "$peet" run -q -d again --cores 3 --replay-token "$token" -- ./many 2 9000 >again.txt || status=$?
+equal "what repeats it" "$status $(cat again.txt)" "0 begun 2"
 
 # OpenMP's runtime decides who makes a single region and who takes a task, and nobody sees what it references
 cat >single.c <<'END'
