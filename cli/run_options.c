@@ -376,6 +376,14 @@ static void overrule(const struct reading *reading, struct peet_config *config)
     }
 }
 
+/* What a trace has of call paths its run has written. */
+static void tell_paths_are_fixed(const struct peet_config *config, size_t allocators, unsigned data_depth)
+{
+    if (config->allocators.n != allocators || config->data_depth != data_depth)
+        peet_cli_complain("--from: %s is without effect: the trace has the call paths that its own run was asked for",
+            config->allocators.n != allocators ? "--allocator" : "--data-depth");
+}
+
 static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)
 {
     int err = 0;
@@ -389,12 +397,16 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
     }
     for (size_t i = 0; i < reading->nfiles && !err; i++)
         err = peet_config_read(config, reading->files[i], error);
+    const size_t allocators = config->allocators.n;
+    const unsigned data_depth = config->data_depth;
     if (!err)
         overrule(reading, config);
     for (size_t i = 0; i < reading->ngiven && !err; i++)
         err = reading->given[i].setting->set(config, reading->given[i].setting->where, reading->given[i].text, error);
     if (!err)
         err = check_alone(reading, config, error);
+    if (!err && reading->from)
+        tell_paths_are_fixed(config, allocators, data_depth);
     if (!err && reading->nprogram > 0)
         err = peet_config_set_program(config, reading->program[0], (size_t)reading->nprogram - 1, reading->program + 1,
             error);

@@ -511,6 +511,7 @@ void peet_datamap_free(struct peet_datamap *m)
 
     if (!m)
         return;
+    free(m->allocators_met);
     HASH_ITER(hh, m->debts, debt, next_debt)
     {
         HASH_DEL(m->debts, debt);

@@ -86,6 +86,8 @@ void peet_datamap_set_headers(struct peet_datamap *map);
 /** peet_datamap_set_allocators() - functions, by name or pattern, that stand for their callers, as malloc() does;
  * borrowed */
 void peet_datamap_set_allocators(struct peet_datamap *map, const char *const *names, size_t n);
+/** peet_datamap_allocator_met() - has anything been allocated through a function of the name or pattern number @i? */
+int peet_datamap_allocator_met(const struct peet_datamap *map, size_t i);
 
 /** As struct peet_env has them. */
 const struct peet_data *peet_datamap_of(struct peet_datamap *map, uint64_t address,

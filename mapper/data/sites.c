@@ -20,11 +20,15 @@ struct where {
 static int is_allocator(void *arg, const char *function)
 {
     const struct peet_datamap *m = arg;
+    int found = 0;
 
     for (size_t i = 0; i < m->nallocators; i++)
-        if (!fnmatch(m->allocators[i], function, 0))
-            return 1;
-    return 0;
+        if (!fnmatch(m->allocators[i], function, 0)) {
+            found = 1;
+            if (m->allocators_met)
+                m->allocators_met[i] = 1;
+        }
+    return found;
 }
 
 static void locate(struct peet_datamap *m, uint64_t pc, struct where *out)
@@ -145,4 +149,11 @@ void peet_datamap_set_allocators(struct peet_datamap *m, const char *const *name
 {
     m->allocators = names;
     m->nallocators = n;
+    free(m->allocators_met);
+    m->allocators_met = n ? calloc(n, 1) : NULL;
+}
+
+int peet_datamap_allocator_met(const struct peet_datamap *m, size_t i)
+{
+    return !m->allocators_met || i >= m->nallocators || m->allocators_met[i];
 }

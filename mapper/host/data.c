@@ -3,6 +3,7 @@
 #include "host/data.h"
 #include "host/report.h"
 #include "layout.h"
+#include "base/names.h"
 #include "data/rules.h"
 #include "data/remap.h"
 
@@ -203,6 +204,43 @@ int peet_host_data_refuse_perfect(const struct peet_config *config, struct peet_
 {
     return peet_error_set(error, PEET_EUNSUPPORTED,
         "--perfect: the machine %s has no such thing as perfect memory; bus, numa and x86 do", config->machine.module);
+}
+
+/** What the user may have meant: a function that the program has, or NULL. */
+static const char *nearest_function(const char *name)
+{
+    const unsigned functions = peet_program_nfunctions(live.program);
+    const char **names = calloc(functions + 1, sizeof *names), *nearest;
+    size_t n = 0;
+
+    for (unsigned i = 0; names && i < functions; i++) {
+        const struct peet_function *f = peet_program_function(live.program, i, NULL);
+
+        if (f && f->name)
+            names[n++] = f->name;
+    }
+    nearest = n ? peet_names_nearest(name, names, n) : NULL;
+    free(names);
+    return nearest && strcmp(nearest, name) != 0 ? nearest : NULL;
+}
+
+void peet_host_data_tell_unused(const struct peet_config *config)
+{
+    if (config->allocators.n && !live.data) {
+        peet_host_report(
+            "--allocator: no module asks for data structures, so that nothing is named after '%s'; --observe dtrack does",
+            config->allocators.texts[0]);
+        return;
+    }
+    for (size_t i = 0; i < config->allocators.n && !live.replayed; i++) { /* a trace has no frames left out */
+        const char *name = config->allocators.texts[i], *nearest;
+
+        if (peet_datamap_allocator_met(live.data, i))
+            continue;
+        nearest = nearest_function(name);
+        peet_host_report("--allocator: no function '%s' has called malloc() or the like%s%s%s", name,
+            nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    }
 }
 
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error)

@@ -40,6 +40,9 @@ int peet_host_data_refuse_perfect(const struct peet_config *config, struct peet_
  *  Returns: 0, or a peet_err with the reason */
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error);
 
+/** peet_host_data_tell_unused() - after the run: a message for each name of --allocator that has hidden nothing */
+void peet_host_data_tell_unused(const struct peet_config *config);
+
 /** peet_host_data_walk() - from now on allocations are those of the program's own code, with a call path of so many
  * places
  *  @find_image: looks for the image of a pc that is in none so far */

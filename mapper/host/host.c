@@ -627,6 +627,7 @@ static int finish(const struct peet_host_run *ending, struct peet_error *error)
     }
     if (host.config.roi_only && !peet_map_regions(host.map))
         peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
+    peet_host_data_tell_unused(&host.config);
     status = host.found ? (int)json_integer_value(json_object_get(host.found, "status"))
                         : peet_map_exit_status(host.map) & 0xff;
     if (host.record)

@@ -367,7 +367,7 @@ void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_ski
         if (!out->type)
             out->type = allocator_type(info, &scopes[i]);
         here.function = function_name(info, &scopes[i]);
-        own = !is_system(here.file) && !(skip && skip(arg, here.function));
+        own = !(skip && skip(arg, here.function)) && !is_system(here.file);
         if (own || tag == DW_TAG_subprogram || !called_from(&scopes[i], &here))
             break;
         inner = i + 1;

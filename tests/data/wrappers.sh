@@ -34,3 +34,22 @@ done
 must "$peetcc" -O0 -o wrappers wrappers.c
 observe bare --allocator 'get_*' -- ./wrappers
 has bare heap 'plant[+]0x.*' objects 2 bytes 48
+
+# A name that stands for nobody is said.
+said() { # said TEXT OPTION...: a run says TEXT and nothing else
+    local text=$1
+    shift
+    must "$peet" run -q -d said "$@" >out 2>log
+    equal "what is said with $*" "$(cat log)" "$text"
+}
+said "" --observe dtrack --allocator 'get_*' -- ./wrappers
+said "peet: --allocator: no function 'get_memry' has called malloc() or the like; did you mean 'get_memory'?" \
+    --observe dtrack --allocator get_memory --allocator get_memry -- ./wrappers
+said "peet: --allocator: no module asks for data structures, so that nothing is named after 'get_*'; --observe dtrack does" \
+    --allocator 'get_*' -- ./wrappers
+must "$peet" run -q -d recorded --observe trace --observe dtrack --allocator get_memory -- ./wrappers
+said "" --observe dtrack --from recorded
+said "peet: --from: --allocator is without effect: the trace has the call paths that its own run was asked for" \
+    --observe dtrack --from recorded --allocator plant
+said "peet: --from: --data-depth is without effect: the trace has the call paths that its own run was asked for" \
+    --observe dtrack --from recorded --data-depth 2
