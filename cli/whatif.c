@@ -52,6 +52,35 @@ static int is_change(const char *word)
     return strncmp(word, "machine.", 8) == 0 && strcspn(word, "=") < strcspn(word, "+") && word[8] != '=';
 }
 
+/* Changes of the same kind that add up, as each names something of its own. */
+static int adds_up(const char *word)
+{
+    static const char *const names[] = {"perfect=", "pad=", "align=", "stride=", "base=", "free="};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(word, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* What a change sets: to before its value.  Functions' names, which scale= has there, may have colons themselves. */
+static size_t set_by(const char *word)
+{
+    size_t n = strcspn(word, "+");
+    while (n && word[n] != (strncmp(word, "scale=", 6) == 0 ? ':' : '='))
+        n--;
+    return n;
+}
+
+/* Is it set by a change before it? */
+static int is_set_before(const char *value, const char *word)
+{
+    const size_t n = set_by(word) + 1;
+    for (const char *before = value; before != word; before = strchr(before, '+') + 1)
+        if (strncmp(before, word, n) == 0)
+            return 1;
+    return 0;
+}
+
 static char *read_try(char *value, struct argp_state *state)
 {
     const char *equals = strchr(value, '=');
@@ -64,6 +93,8 @@ static char *read_try(char *value, struct argp_state *state)
                 "--try: '%.*s' cannot be tried; perfect, pad, align, stride, base, cores, lock-model, winner, schedule, "
                 "chunk, policy, quantum, switch, frequency, free, scale and machine.KEY can",
                 (int)strcspn(word, "+"), word);
+        else if (!adds_up(word) && is_set_before(value, word))
+            argp_error(state, "--try: '%s' sets %.*s twice", value, (int)set_by(word), word);
     return value;
 }
 
