@@ -611,11 +611,25 @@ static int choose_seed(const struct asked *asked, const struct peet_cli_signatur
     return status;
 }
 
+static void tell_bench(const struct asked *asked, const struct peet_cli_signature *signatures,
+    const struct peet_cli_bench *bench, const double *means)
+{
+    for (size_t i = 0; i < bench->nphases; i++)
+        printf(
+            "%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s%s: %.3f%% mean absolute error\n",
+            asked->output, bench->nphases > 1 ? ", phase " : " ", i + 1, (unsigned long long)bench->seeds[i].references,
+            bench->seeds[i].n, bench->replicas[i],
+            (unsigned long long)bench->seeds[i].blocks * bench->replicas[i] * 512,
+            signatures[i].has_counts ? "68 caches with lines of 64 to 512 bytes" : "17 caches with lines of 512 bytes",
+            asked->sharing > 0 ? ", of a thread that shares so much" : "", means[i]);
+}
+
 static int write_bench(const struct asked *asked, const struct peet_cli_signature *signatures, const double *weights,
     size_t n)
 {
     struct peet_cli_seed *seeds = calloc(n, sizeof(*seeds));
     unsigned *replicas = calloc(n, sizeof(*replicas));
+    double *means = calloc(n, sizeof(*means));
     struct peet_cli_bench bench = {.seeds = seeds,
         .weights = weights,
         .replicas = replicas,
@@ -624,25 +638,16 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
         .sharing = asked->sharing,
         .writes = asked->writes};
     struct peet_error error = {0};
-    int status = seeds && replicas ? PEET_CLI_OK : PEET_CLI_FAILED;
+    int status = seeds && replicas && means ? PEET_CLI_OK : PEET_CLI_FAILED;
     for (size_t i = 0; !status && i < n; i++) {
-        double mean = 0;
         replicas[i] = 1;
-        status = choose_seed(asked, &signatures[i], asked->seed + i, &seeds[i], &replicas[i], &mean);
+        status = choose_seed(asked, &signatures[i], asked->seed + i, &seeds[i], &replicas[i], &means[i]);
         if (!status && seeds[i].blocks * replicas[i] * 128 > 1u << 26) {
             peet_cli_complain(
                 "%u copies of %llu blocks are more than 256 MiB; try a smaller --footprint, --length or --replicas",
                 replicas[i], (unsigned long long)seeds[i].blocks);
             status = PEET_CLI_USAGE;
         }
-        if (!status && strcmp(asked->output, "-") != 0)
-            printf(
-                "%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s%s: %.3f%% mean absolute error\n",
-                asked->output, n > 1 ? ", phase " : " ", i + 1, (unsigned long long)seeds[i].references, seeds[i].n,
-                replicas[i], (unsigned long long)seeds[i].blocks * replicas[i] * 512,
-                signatures[i].has_counts ? "68 caches with lines of 64 to 512 bytes"
-                                         : "17 caches with lines of 512 bytes",
-                asked->sharing > 0 ? ", of a thread that shares so much" : "", mean);
         if (!status && asked->writes > peet_cli_bench_stores(&seeds[i]))
             peet_cli_complain(
                 "--writes: %.1f%% of the references can store in place of loads; further stores come after loads, and hit in any cache",
@@ -650,8 +655,11 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
     }
     if (!status && peet_cli_write_whole(asked->output, peet_cli_bench_write, &bench, &error))
         status = peet_cli_fail(&error);
+    if (!status && strcmp(asked->output, "-") != 0)
+        tell_bench(asked, signatures, &bench, means);
     for (size_t i = 0; seeds && i < n; i++)
         peet_cli_seed_fini(&seeds[i]);
+    free(means);
     free(replicas);
     free(seeds);
     return status;

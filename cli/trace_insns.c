@@ -319,6 +319,13 @@ static int is_empty(const struct peet_recording *recording)
     return 1;
 }
 
+/* A folder that may be there already.  @out_made: it was not.  Returns: 0, or -1 and errno */
+static int make_folder(const char *path, int *out_made)
+{
+    *out_made = mkdir(path, 0777) == 0;
+    return *out_made || errno == EEXIST ? 0 : -1;
+}
+
 static int convert_recording(const char *from, const char *format, const char *to, struct peet_error *error)
 {
     static const struct {
@@ -329,7 +336,7 @@ static int convert_recording(const char *from, const char *format, const char *t
     struct order order = {0};
     char path[PATH_MAX], folder[PATH_MAX - 64];
     const char *ending = format;
-    int err = peet_cli_trace_open(from, &recording, error);
+    int made_to = 0, made_folder = 0, err = peet_cli_trace_open(from, &recording, error);
 
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
         if (strcmp(endings[i].format, format) == 0)
@@ -345,12 +352,13 @@ static int convert_recording(const char *from, const char *format, const char *t
     if ((size_t)snprintf(folder, sizeof(folder), "%s%s", to, strcmp(format, "drmemtrace") == 0 ? "/trace" : "") >=
         sizeof(folder))
         err = peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", to);
-    if (!err && ((mkdir(to, 0777) && errno != EEXIST) || (mkdir(folder, 0777) && errno != EEXIST)))
+    if (!err && (make_folder(to, &made_to) || (strcmp(folder, to) != 0 && make_folder(folder, &made_folder))))
         err = peet_error_set(error, PEET_EIO, "%s: cannot be made: %s", folder, strerror(errno));
-    for (uint32_t s = 0; !err && s < peet_recording_nstreams(recording); s++) {
-        snprintf(path, sizeof(path), "%s/context.%u.%s", folder, s, ending);
-        if (peet_recording_stream(recording, s))
-            err = convert_stream(recording, program, s, path, format, &order, error);
+    uint32_t written = 0;
+    for (; !err && written < peet_recording_nstreams(recording); written++) {
+        snprintf(path, sizeof(path), "%s/context.%u.%s", folder, written, ending);
+        if (peet_recording_stream(recording, written))
+            err = convert_stream(recording, program, written, path, format, &order, error);
         else
             unlink(path);
     }
@@ -363,6 +371,14 @@ static int convert_recording(const char *from, const char *format, const char *t
         snprintf(path, sizeof(path), "%s/order.txt", to);
         err = write_order(path, &order, error);
     }
+    while (err && written > 0) { /* some of a run's contexts are no trace of it */
+        snprintf(path, sizeof(path), "%s/context.%u.%s", folder, --written, ending);
+        unlink(path);
+    }
+    if (err && made_folder) /* if they are empty */
+        rmdir(folder);
+    if (err && made_to)
+        rmdir(to);
     free(order.all);
     peet_program_free(program);
     peet_recording_free(recording);

@@ -46,7 +46,7 @@ run 2 '^peet: observers and an exploration exclude each other: counts' --explore
 run 2 '^peet: --consistency-sync: of which model' --consistency-sync sync -- ./sum
 run 2 '^peet: --quantum: the policy fcfs has no time slices' --quantum 500 -- ./sum
 refuses 2 '^peet whatif: --top: what --try says' "$peet" whatif --top 1 --try cores=2 -- ./sum
-refuses 2 "^peet whatif: --try: 'cores=2+cores=4' sets cores twice" "$peet" whatif --try cores=2+cores=4 -- ./sum
+refuses 2 "^peet whatif: --try: 'cores=2.cores=4' sets cores twice" "$peet" whatif --try cores=2+cores=4 -- ./sum
 refuses 2 "^peet whatif: --try: '.*' sets machine.cache twice" "$peet" whatif --try machine.cache=8KiB+cores=4+machine.cache=8KiB -- ./sum
 refuses 2 "^peet whatif: --try: '.*' sets scale=ns::f twice" "$peet" whatif --try scale=ns::f:2+scale=ns::g:2+scale=ns::f:3 -- ./sum
 refuses 2 '^peet report: --measure: it says what --collapsed' "$peet" report --measure reads

@@ -81,6 +81,22 @@ equal "peet diff on a full disk" $? 2
 "$peet" locality bench same.json -n 1000 -o - >/dev/full 2>err.txt
 equal "peet locality bench on a full disk" $? 1
 [ "$(wc -l <err.txt)" = 1 ] || fail "said twice: $(cat err.txt)"
+free 0 "$peet" locality bench same.json -n 1000 -o disk/bench.c >out.txt 2>err.txt
+equal "peet locality bench into a file on a full disk" $? 1
+[ ! -s out.txt ] || fail "what was not written is said to be: $(cat out.txt)"
+
+# Folders that a conversion has made, and what it has written to them.
+must "$peet" run -q --observe trace -d traced -- ./two
+for format in din drmemtrace; do
+    for pages in 0 2; do
+        # shellcheck disable=SC2016
+        free "$pages" sh -c '"$@"; status=$?; ls -A disk >folders; exit $status' sh \
+            "$peet" trace convert --to "$format" traced disk/converted >out.txt 2>err.txt
+        equal "peet trace convert --to $format with $pages pages" $? 1
+        grep -q '^peet: .*No space left on device' err.txt || fail "peet trace convert: $(cat err.txt)"
+        equal "left by peet trace convert --to $format" "$(tr '\n' ' ' <folders)" "filler out "
+    done
+done
 printf 'run,program\n' >figures.csv
 # shellcheck disable=SC2016
 sh -c 'ulimit -f 1; "$@"' sh "$peet" report --csv figures.csv same 2>err.txt
