@@ -656,34 +656,6 @@ static void touch_ordered(struct peet_map *map, struct peet_map_context *context
         touch(map->consistency, context->ordered, 1, PEET_VIEW_ALL, 1);
 }
 
-/** What an abstract event shares with others, for the footprint. */
-static void touch_event(struct peet_map *map, const struct peet_map_core *core, const struct peet_abstract_event *event)
-{
-    struct peet_map_consistency *c = map->consistency;
-
-    if (!c->footprint)
-        return;
-    touch_ordered(map, core->context, event);
-    /* who joins a thread that is over comes after its end; who joins it before waits, and it makes no difference */
-    if (event->type == PEET_ABSTRACT_CONTEXT_EXIT && core->context->thread)
-        peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + core->context->thread->number, 1, PEET_VIEW_ALL,
-            PEET_DEPENDS_ENABLES);
-    else if (event->type == PEET_ABSTRACT_THREAD_JOIN && event->nargs && !peet__consistency_runs(map, event->args[0]))
-        peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + event->args[0], 1, PEET_VIEW_ALL, PEET_DEPENDS_NEEDS);
-    else if (event->type == PEET_ABSTRACT_SYNC_GRANT && core->context->relocking)
-        touch(c, core->context->request.args[1], 1, PEET_VIEW_ALL, 1);
-    else if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
-        touch(c, event->args[0], 1, PEET_VIEW_ALL, event->type != PEET_ABSTRACT_SEM_VALUE);
-        if (event->type == PEET_ABSTRACT_COND_WAIT)
-            touch(c, event->args[1], 1, PEET_VIEW_ALL, 1);
-    } else if (event->type == PEET_ABSTRACT_LOOP_NEXT || event->type == PEET_ABSTRACT_LOOP_INIT) {
-        touch(c, event->args[0], 1, PEET_VIEW_ALL, 1);
-    } else if (event->type == PEET_ABSTRACT_SYSCALL || event->type == PEET_ABSTRACT_PROGRAM_EXIT ||
-        peet__consistency_outside(event)) {
-        touch(c, PEET_TOKEN_OUTPUT, 1, PEET_VIEW_ALL, 1);
-    }
-}
-
 /** Does it depend on the time, which exploration does not vary? */
 static int timed(const struct peet_abstract_event *event)
 {
@@ -700,6 +672,50 @@ static int timed(const struct peet_abstract_event *event)
             event->args[waits[i].deadline] != PEET_NEVER)
             return 1;
     return 0;
+}
+
+/** A mutex, beyond that the order of steps that use it is seen: who takes it has to wait until it has been given back, and would
+ * not if the other one had taken it later. */
+static void touch_mutex(struct peet_map *map, const struct peet_map_core *core, uint64_t address, int takes)
+{
+    const struct peet_map_object *o = takes ? NULL : peet__sync_find(map, address, PEET_SYNC_MUTEX);
+
+    touch(map->consistency, address, 1, PEET_VIEW_ALL, 1);
+    if (peet__lock_modelled(map)) /* it is memory, and who asks can always go on */
+        return;
+    if (takes || (o && o->held && o->owner == core->context->number))
+        peet__footprint_add(map->consistency->footprint, address, 1, PEET_VIEW_ALL,
+            takes ? PEET_DEPENDS_WAITS : PEET_DEPENDS_ENABLES);
+}
+
+/** What an abstract event shares with others, for the footprint. */
+static void touch_event(struct peet_map *map, const struct peet_map_core *core, const struct peet_abstract_event *event)
+{
+    struct peet_map_consistency *c = map->consistency;
+
+    if (!c->footprint)
+        return;
+    touch_ordered(map, core->context, event);
+    /* who joins a thread that is over comes after its end; who joins it before waits, and it makes no difference */
+    if (event->type == PEET_ABSTRACT_CONTEXT_EXIT && core->context->thread)
+        peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + core->context->thread->number, 1, PEET_VIEW_ALL,
+            PEET_DEPENDS_ENABLES);
+    else if (event->type == PEET_ABSTRACT_THREAD_JOIN && event->nargs && !peet__consistency_runs(map, event->args[0]))
+        peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + event->args[0], 1, PEET_VIEW_ALL, PEET_DEPENDS_NEEDS);
+    else if (event->type == PEET_ABSTRACT_SYNC_GRANT && core->context->relocking)
+        touch_mutex(map, core, core->context->request.args[1], 1);
+    else if ((event->type == PEET_ABSTRACT_MUTEX_LOCK || event->type == PEET_ABSTRACT_MUTEX_UNLOCK) && event->nargs)
+        touch_mutex(map, core, event->args[0], event->type == PEET_ABSTRACT_MUTEX_LOCK && !timed(event));
+    else if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
+        touch(c, event->args[0], 1, PEET_VIEW_ALL, event->type != PEET_ABSTRACT_SEM_VALUE);
+        if (event->type == PEET_ABSTRACT_COND_WAIT)
+            touch_mutex(map, core, event->args[1], 0);
+    } else if (event->type == PEET_ABSTRACT_LOOP_NEXT || event->type == PEET_ABSTRACT_LOOP_INIT) {
+        touch(c, event->args[0], 1, PEET_VIEW_ALL, 1);
+    } else if (event->type == PEET_ABSTRACT_SYSCALL || event->type == PEET_ABSTRACT_PROGRAM_EXIT ||
+        peet__consistency_outside(event)) {
+        touch(c, PEET_TOKEN_OUTPUT, 1, PEET_VIEW_ALL, 1);
+    }
 }
 
 /** Of these nothing is left if the context waits, or is over, before its next step: nobody has looked. */

@@ -40,6 +40,7 @@ struct explore {
     unsigned acting, releases;        /* acting: whose step that is */
     uint64_t changes;                 /* epoch, without those of functions to their own frames */
     int moving;                       /* it is the model's */
+    struct peet_step *unexplained;    /* that step, if somebody wants it explained */
 };
 
 void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *chooser)
@@ -411,6 +412,39 @@ static unsigned list_context(const struct explore *e, struct peet_option *out, u
     return n;
 }
 
+/** Is somebody about to wait for a thread's end?  That step depends on nothing, and makes room for whoever is ready. */
+static int will_wait(const struct explore *e)
+{
+    for (unsigned hw = 0; hw < e->map->ncores; hw++) {
+        const struct stand *s = &e->stands[hw];
+
+        if (s->standing && s->event.type == PEET_ABSTRACT_THREAD_JOIN && s->event.nargs &&
+            peet__consistency_runs(e->map, s->args[0]))
+            return 1;
+    }
+    return 0;
+}
+
+/** Would it only join the queue of a mutex that somebody else holds, for as long as it takes?  That nobody sees: it asks when the
+ * mutex is free, and who asks first then is what can be chosen.  Unless somebody waits for its processor. */
+static int waits_for_mutex(const struct explore *e, unsigned hw)
+{
+    const struct stand *s = &e->stands[hw];
+    const struct peet_map_context *c = e->map->cores[hw].context;
+    const struct peet_map_object *o;
+    uint64_t address = 0;
+
+    if (s->event.type == PEET_ABSTRACT_SYNC_GRANT && c->relocking)
+        address = c->request.args[1];
+    else if (s->event.type == PEET_ABSTRACT_MUTEX_LOCK && s->event.nargs &&
+        (s->event.nargs < 3 || !s->args[2] || s->args[2] == PEET_NEVER))
+        address = s->args[0];
+    if (!address || (e->map->nready && !will_wait(e)) || peet__lock_modelled(e->map))
+        return 0;
+    o = peet__sync_find(e->map, address, PEET_SYNC_MUTEX);
+    return o && o->held && o->owner != c->number;
+}
+
 static unsigned list_contexts(struct explore *e, struct peet_option *out, unsigned n, int ending)
 {
     struct peet_map *map = e->map;
@@ -425,7 +459,7 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
                 map->consistency->emptied |= 1ull << hw % 64;
             continue;
         }
-        if (spins_on(e, s))
+        if (spins_on(e, s) || waits_for_mutex(e, hw))
             continue;
         if (s->counts && s->look->foreign == foreign(e, s)) {
             map->consistency->gaps |= PEET_GAP_LOOPS;
@@ -545,17 +579,64 @@ static void take(struct explore *e, const struct peet_option *option)
         map->now = core->clock;
 }
 
-/** Is somebody about to wait for a thread's end?  That step depends on nothing, and makes room for whoever is ready. */
-static int will_wait(const struct explore *e)
+/** The step under way is over, or what comes is explained by itself. */
+static void explain(struct explore *e)
 {
-    for (unsigned hw = 0; hw < e->map->ncores; hw++) {
-        const struct stand *s = &e->stands[hw];
+    struct peet_map_consistency *c = e->map->consistency;
 
-        if (s->standing && s->event.type == PEET_ABSTRACT_THREAD_JOIN && s->event.nargs &&
-            peet__consistency_runs(e->map, s->args[0]))
-            return 1;
+    if (e->unexplained) {
+        e->unexplained->made = c->made;
+        e->unexplained->nmade = c->nmade;
+        e->unexplained->more = c->more;
+        e->map->chooser->explain(e->map->chooser->arg, e->unexplained);
     }
-    return 0;
+    e->unexplained = NULL;
+    c->nmade = c->more = 0;
+}
+
+/** An option is about to be taken; explain() explains it.  @args: room for a copy of the event's, as @event for one of that */
+static struct peet_step stands(struct explore *e, const struct peet_option *option, struct peet_abstract_event *event,
+    uint64_t *args)
+{
+    const struct peet_map_chooser *chooser = e->map->chooser;
+    const struct stand *s = &e->stands[option->hw];
+    struct peet_step step = {.option = option, .context = peet_map_context_on(e->map, option->hw)};
+
+    if (option->is_move)
+        return step;
+    *event = s->event;
+    memcpy(args, s->args, sizeof s->args);
+    event->args = args;
+    step.event = event;
+    step.source = e->map->cores[option->hw].context->source;
+    if (chooser->stands)
+        chooser->stands(chooser->arg, &step);
+    return step;
+}
+
+/** Nobody can go on but those who wait for mutexes, if at all: these ask for them, as part of the step under way, and wait.  Then it
+ * is known who waits for whom, and they leave their processors to others.  Returns: has there been anybody? */
+static int ask_for_mutexes(struct explore *e)
+{
+    struct peet_map *map = e->map;
+    int any = 0;
+
+    for (unsigned hw = 0; hw < map->ncores && !map->ended && !map->error.code; hw++) {
+        const struct peet_option option = {.hw = hw, .id = peet_map_context_on(map, hw)};
+        struct peet_abstract_event event;
+        uint64_t args[8];
+        struct peet_step step;
+
+        if (!e->stands[hw].standing || !waits_for_mutex(e, hw))
+            continue;
+        explain(e);
+        step = stands(e, &option, &event, args);
+        take(e, &option);
+        e->unexplained = map->chooser->explain ? &step : NULL;
+        explain(e);
+        any = 1;
+    }
+    return any;
 }
 
 /** See struct peet_footprint. */
@@ -589,6 +670,8 @@ static unsigned go_on(struct explore *e, struct peet_option *out_options)
         if (n || map->ended || map->error.code)
             return n;
         then = peet__map_next_arrival(map);
+        if (then == PEET_MAP_NEVER && ask_for_mutexes(e))
+            continue;
         if (then == PEET_MAP_NEVER)
             return 0;
         map->now = then > map->now ? then : map->now;
@@ -665,28 +748,15 @@ void peet__explore_engine(struct peet_map *map)
         e.acting = options[choice].hw;
         e.moving = (int)options[choice].is_move;
         chosen = options[choice];
-        step = (struct peet_step){.option = &chosen, .context = peet_map_context_on(map, e.acting)};
-        if (!options[choice].is_move) {
-            stood = e.stands[e.acting].event;
-            memcpy(stood_args, e.stands[e.acting].args, sizeof stood_args);
-            stood.args = stood_args;
-            step.event = &stood;
-            step.source = map->cores[e.acting].context->source;
-            if (chooser->stands)
-                chooser->stands(chooser->arg, &step);
-        }
+        step = stands(&e, &chosen, &stood, stood_args);
         map->consistency->nmade = map->consistency->more = 0;
         look = options[choice].is_move ? NULL : e.stands[options[choice].hw].look;
         take(&e, &chosen);
+        e.unexplained = chooser->explain ? &step : NULL;
         note_emptied(&e, &chosen);
         n = go_on(&e, options);
         note_step(&e, &chosen, look);
-        if (chooser->explain) {
-            step.made = made;
-            step.nmade = map->consistency->nmade;
-            step.more = map->consistency->more;
-            chooser->explain(chooser->arg, &step);
-        }
+        explain(&e);
         chooser->done(chooser->arg, &footprint);
     }
     map->consistency->footprint = NULL;
