@@ -47,11 +47,11 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/** What is looked for in the symbol tables of a file: the symbol of a type round an address, or all global functions. */
+/** What is looked for in the symbol tables of a file: the symbol of a type round an address, or all functions. */
 struct wanted {
     unsigned type;
     uint64_t address, bias;
-    void (*each)(void *arg, const char *name, uint64_t address); /* or NULL */
+    void (*each)(void *arg, const char *name, uint64_t address, int local); /* or NULL */
     void *arg;
     int found, whole; /* whole: there is a table of all symbols */
     const char *name;
@@ -63,8 +63,8 @@ static int look_at(const ElfW(Sym) * one, const char *name, struct wanted *w)
     if (ELF64_ST_TYPE(one->st_info) != w->type)
         return 0;
     if (w->each) {
-        if (ELF64_ST_BIND(one->st_info) != STB_LOCAL && one->st_shndx != SHN_UNDEF) {
-            w->each(w->arg, name, w->bias + one->st_value);
+        if (one->st_shndx != SHN_UNDEF) {
+            w->each(w->arg, name, w->bias + one->st_value, ELF64_ST_BIND(one->st_info) == STB_LOCAL);
             w->found = 1;
         }
         return 0;
@@ -244,7 +244,8 @@ int peet_host_function_of(uint64_t address, char *out_name, size_t bytes)
     return symbol_of(address, STT_FUNC, out_name, bytes);
 }
 
-int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name, uint64_t address), void *arg)
+int peet_host_functions(uint64_t address, void (*each)(void *arg, const char *name, uint64_t address, int local),
+    void *arg)
 {
     struct object o = {.address = address, .first = 1};
     struct wanted w = {.type = STT_FUNC, .each = each, .arg = arg};

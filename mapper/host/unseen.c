@@ -36,10 +36,10 @@ struct doubt {
     struct unseen *entry;
 };
 
-/** Names of recorded functions: of all, of each file (newline between), and which function of an image is global. */
+/** Names of recorded functions: of all, of each file (newline between), and which function of an image is global or local. */
 struct known {
     UT_hash_handle hh;
-    uint64_t address; /* of a global function; else 0 */
+    uint64_t address; /* of a function of an image, 0: of several; else 0 */
     char name[];
 };
 
@@ -55,7 +55,8 @@ static struct {
     struct unseen *all;
     struct known *recorded; /* names of functions with a schema */
     struct known *globals;  /* of images, newline between */
-    struct known *images;   /* whose globals are known, or that have none to be known */
+    struct known *locals;   /* the same */
+    struct known *images;   /* whose functions are known, or that have none to be known */
     struct callee *callees, *translated;
     uint64_t samples, unseen_samples, calls;
     uint64_t ns, unseen_ns; /* the time that the samples stand for */
@@ -261,41 +262,63 @@ static void note_recorded(void)
     }
 }
 
-static void note_global(void *image, const char *name, uint64_t address)
+static struct known *find_of(struct known *table, const char *first, const char *second)
 {
-    note_name(&here.globals, image, name, address);
+    char key[2 * NAME_BYTES];
+
+    return (size_t)snprintf(key, sizeof key, "%s\n%s", first, second) < sizeof key ? find(table, key) : NULL;
+}
+
+static void note_function(void *image, const char *name, uint64_t address, int local)
+{
+    struct known **const table = local ? &here.locals : &here.globals;
+    struct known *const before = local ? find_of(*table, image, name) : NULL;
+
+    if (before && before->address != address)
+        before->address = 0;
+    else if (!before)
+        note_name(table, image, name, address);
 }
 
 /** The function of this name that other files of the image can call; 0: none is known. */
 static uint64_t global_of(const struct peet_function *caller, const char *name)
 {
-    char key[2 * NAME_BYTES];
     struct known *k;
 
     if (!find(here.images, caller->image)) {
         note_name(&here.images, caller->image, "", 0);
-        peet_host_globals(caller->runtime_pc, note_global, (void *)(uintptr_t)caller->image);
+        peet_host_functions(caller->runtime_pc, note_function, (void *)(uintptr_t)caller->image);
     }
-    if ((size_t)snprintf(key, sizeof key, "%s\n%s", caller->image, name) >= sizeof key)
-        return 0;
-    k = find(here.globals, key);
+    k = find_of(here.globals, caller->image, name);
     return k ? k->address : 0;
 }
 
-/** Is it recorded code that a function calls by this name?  Not any of that name: those of other files may be static. */
+/** The only local function of this name that the image has; 0: there is none, or several; after global_of(). */
+static uint64_t local_of(const struct peet_function *caller, const char *name)
+{
+    const struct known *k = find_of(here.locals, caller->image, name);
+
+    return k ? k->address : 0;
+}
+
+/**
+ * Is it recorded code that a function calls by this name?  Not any of that name: those of other files may be static.  Under whichever
+ * of its names: constructors have two, and an alias is one.
+ */
 static int calls_recorded(const struct peet_function *caller, const char *name, const void *address)
 {
-    char key[2 * NAME_BYTES];
     uint64_t at;
 
-    if (!find(here.recorded, name))
-        return 0;
-    if ((size_t)snprintf(key, sizeof key, "%s\n%s", caller->file, name) < sizeof key && find(here.recorded, key))
+    if (find_of(here.recorded, caller->file, name))
         return 1;
     at = global_of(caller, name);
     if (!at)
         at = (uint64_t)(uintptr_t)address;
-    return !at || peet_program_function_of_pc(here.program, at) != NULL;
+    if (!at && find(here.recorded, name))
+        return 1;
+    if (!at)
+        at = local_of(caller, name);
+    return at && peet_program_function_of_pc(here.program, at) != NULL;
 }
 
 /** Is it foreign code that was recorded? */

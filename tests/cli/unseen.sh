@@ -133,6 +133,43 @@ assert libm.get("sin"), libm # whose code has another name, or none
 PY
 done
 
+# What is recorded is not unseen when it is called by another of its names: constructors and destructors of C++ have two, and C has
+# aliases; also those that other libraries do not see.
+cat >names.h <<'END_OF_H'
+struct names {
+    names(long n);
+    ~names();
+    long n;
+};
+extern "C" long other(long);
+END_OF_H
+cat >names.cc <<'END_OF_CC'
+#include "names.h"
+#include <stdlib.h>
+names::names(long n) : n(labs(n)) {}
+names::~names() { n = labs(n + 1); }
+extern "C" long one(long n) { return labs(n) + 3; }
+extern "C" long other(long) __attribute__((alias("one")));
+END_OF_CC
+cat >named.cc <<'END_OF_CC'
+#include "names.h"
+#include <stdio.h>
+int main(int argc, char **)
+{
+    names n(argc);
+    printf("%ld\n", other(n.n));
+}
+END_OF_CC
+for visibility in default hidden; do
+    must "$peetcxx" -O2 -fno-builtin -fvisibility=$visibility -o named named.cc names.cc
+    must "$peet" run -q -d out -- ./named >/dev/null
+    python3 - <<'PY' || fail "recorded functions of two names, $visibility"
+import json
+names = {e["symbol"] for e in json.load(open("out/stats.json"))["gaps"]["unseen"]["list"]}
+assert "labs" in names and not {"_ZN5namesC1El", "_ZN5namesD1Ev", "other"} & names, names
+PY
+done
+
 # The sample that comes while the runtime itself is at work, here for the places that have allocated, is not the last.
 cat >visit.c <<'END_OF_C'
 #include <stdio.h>
