@@ -93,8 +93,9 @@ static int is_own(uint64_t pc)
     return *entry & 1;
 }
 
-/* Who has asked: return addresses, innermost first.  Returns: how many */
-static unsigned path_of(uint64_t caller, uint64_t *path)
+/* Who has asked: return addresses, innermost first.  The allocator is not particular about its caller's stack; the host's
+ * code needs it aligned.  Returns: how many */
+static __attribute__((force_align_arg_pointer, noinline)) unsigned path_of(uint64_t caller, uint64_t *path)
 {
     unsigned n = 0;
     path[PEET_RT_PATH_MAX] = 0;

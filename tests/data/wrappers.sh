@@ -53,3 +53,30 @@ said "peet: --from: --allocator is without effect: the trace has the call paths 
     --observe dtrack --from recorded --allocator plant
 said "peet: --from: --data-depth is without effect: the trace has the call paths that its own run was asked for" \
     --observe dtrack --from recorded --data-depth 2
+# Who calls the allocator with a stack that is not aligned, which malloc() does not mind, gets memory here too, and the call is noted.
+cat >unaligned.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static __attribute__((noinline)) int *unaligned(size_t n)
+{
+    void *p;
+    __asm__ volatile("mov %%rsp, %%rbx\n\tand $-16, %%rsp\n\tsub $136, %%rsp\n\tcall *%2\n\tmov %%rbx, %%rsp"
+                     : "=a"(p), "+D"(n)
+                     : "r"(&malloc)
+                     : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+    return p;
+}
+int main(void)
+{
+    volatile int *p = unaligned(400);
+    *p = 5;
+    printf("%d\n", *p);
+    return 0;
+}
+END
+must "$peetcc" -O2 -g -o unaligned unaligned.c
+for depth in 1 3; do
+    equal "output with an unaligned stack" "$("$peet" run -q -o dtrack --data-depth $depth -d unaligned.out -- ./unaligned)" 5
+    "$PEET_PREFIX/tests/json-get" unaligned.out/stats.json totals.instructions >/dev/null || fail "no results"
+done
+exit 0
