@@ -17,11 +17,29 @@ struct layout {
     int keys, keys_width; /* the columns that stand in each stripe */
 };
 
+/* What stands in brackets at the end is kept, as the place in "f (file.c:12)"; what is before it makes room. */
+static int shorten(char out[CELL], const char *text, int columns)
+{
+    const size_t n = strlen(text);
+    const char *end = NULL;
+    char before[CELL], place[CELL];
+    for (const char *at = n && text[n - 1] == ')' ? strstr(text, " (") : NULL; at; at = strstr(at + 1, " ("))
+        end = at;
+    const int kept = end ? peet_cli_text_clean(place, CELL, end, columns) : 0;
+    if (!end || peet_cli_text_columns(text) <= columns || kept > columns / 2 || (size_t)(end - text) >= sizeof(before))
+        return peet_cli_text_clean(out, CELL, text, columns);
+    memcpy(before, text, (size_t)(end - text));
+    before[end - text] = '\0';
+    const int length = peet_cli_text_clean(out, CELL - strlen(place), before, columns - kept);
+    strcat(out, place);
+    return length + kept;
+}
+
 static int text_of(const json_t *cell, char out[CELL])
 {
     char number[PEET_CLI_NUMBER_BYTES], name[PEET_CLI_NAME];
     if (json_is_string(cell))
-        return peet_cli_text_clean(out, CELL, peet_cli_name(json_string_value(cell), name, sizeof(name)), CELL / 4);
+        return shorten(out, peet_cli_names_in(json_string_value(cell), name, sizeof(name)), CELL / 4);
     if (json_is_integer(cell) && json_integer_value(cell) >= 0)
         return snprintf(out, CELL, "%s", peet_cli_grouped(number, (uint64_t)json_integer_value(cell)));
     if (json_is_integer(cell))
@@ -119,7 +137,7 @@ static void print_cell(FILE *out, const struct layout *layout, int i, const json
 {
     char text[CELL], cut[CELL];
     text_of(cell, text);
-    int length = peet_cli_text_clean(cut, sizeof(cut), text, layout->width[i]), room = layout->width[i] - length;
+    int length = shorten(cut, text, layout->width[i]), room = layout->width[i] - length;
     room = room > 0 ? room : 0;
     if (layout->left[i])
         fprintf(out, "%s%*s", cut, room, "");

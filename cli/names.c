@@ -126,6 +126,37 @@ const char *peet_cli_name(const char *symbol, char *buffer, size_t room)
     return buffer;
 }
 
+/* How long the symbol is that begins here; 0 if none does. */
+static size_t symbol_here(const char *begin, const char *at)
+{
+    static const char part[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$.";
+    return begins(at, "_Z") && (at == begin || strchr(" (", at[-1])) ? strspn(at, part) : 0;
+}
+
+const char *peet_cli_names_in(const char *text, char *buffer, size_t room)
+{
+    struct text t = {buffer, 0, room};
+    char symbol[NAME], name[NAME];
+    for (const char *at = text; *at;) {
+        const size_t n = symbol_here(text, at);
+        const char *shown = symbol;
+        if (n > 0 && n < sizeof(symbol)) {
+            memcpy(symbol, at, n);
+            symbol[n] = '\0';
+            shown = peet_cli_name(symbol, name, sizeof(name));
+        }
+        if (shown == name)
+            put(&t, name, strlen(name));
+        else
+            put(&t, at, n ? n : 1);
+        at += n ? n : 1;
+    }
+    if (t.n >= room)
+        return text;
+    buffer[t.n] = '\0';
+    return strcmp(text, buffer) ? buffer : text;
+}
+
 void peet_cli_name_all(json_t *value)
 {
     char name[NAME];
@@ -133,7 +164,7 @@ void peet_cli_name_all(json_t *value)
     json_t *one;
     size_t i;
     if (json_is_string(value)) {
-        const char *shown = peet_cli_name(json_string_value(value), name, sizeof(name));
+        const char *shown = peet_cli_names_in(json_string_value(value), name, sizeof(name));
         if (shown == name)
             json_string_set(value, shown);
     }

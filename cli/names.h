@@ -17,7 +17,14 @@ enum { PEET_CLI_NAME = 1000 };
  */
 const char *peet_cli_name(const char *symbol, char *buffer, size_t room);
 
-/** peet_cli_name_all() - the same for all texts below a JSON value that are symbols, in place */
+/**
+ * peet_cli_names_in() - a text with what its symbols are called in C++: "f (file.cpp:12)" holds one, f
+ * @text: returned itself if there is none in it, or if the result does not fit
+ * @buffer: room for the result
+ */
+const char *peet_cli_names_in(const char *text, char *buffer, size_t room);
+
+/** peet_cli_name_all() - the same for all texts below a JSON value, in place */
 void peet_cli_name_all(json_t *value);
 
 #endif

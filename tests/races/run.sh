@@ -24,6 +24,9 @@ for options in "--cores 1" "--cores 4" "--cores 2 --machine bus" "--cores 4 --fo
         [ "$("$PEET_PREFIX/tests/json-get" plain/stats.json $number)" = "$("$PEET_PREFIX/tests/json-get" out/stats.json $number)" ] ||
             fail "$options: another run with races: $number"
     done
+    "$PEET" report out >page || fail "$options: no page"
+    [ -z "$want" ] || grep -q "[^ ] (${source##*/}:[0-9]*)" page || fail "$options: the table has no lines"
+    grep '^    .*_Z' page && fail "$options: the table has symbols in place of C++ names"
     found=$("$PEET_PREFIX/tests/json-get" -r out/stats.json races.list data | sed 's/\[.*//' | sort -u | tr '\n' ' ')
     [ "${found% }" = "$want" ] || {
         "$PEET" report out | grep -A 60 'data races'

@@ -60,6 +60,17 @@ static void test_room(void)
     CU_ASSERT_EQUAL(buffer[13], 'x');
 }
 
+static void test_in_text(void)
+{
+    static const char *const texts[][2] = {{"_ZN2ns1A3addEv (a.cpp:12)", "ns::A::add() (a.cpp:12)"},
+        {"thread 2 reads (_Z1fv)", "thread 2 reads (f())"}, {"_Z1fv, _Z1gv.cold", "f(), g() [clone .cold]"},
+        {"_Znot_a_name (a.c:1)", "_Znot_a_name (a.c:1)"}, {"a_Z1fv /x/_Z1fv", "a_Z1fv /x/_Z1fv"}, {"", ""}};
+    char buffer[60];
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        CU_ASSERT_STRING_EQUAL(peet_cli_names_in(texts[i][0], buffer, sizeof(buffer)), texts[i][1]);
+    CU_ASSERT_STRING_EQUAL(peet_cli_names_in("_Z1fv (1)", buffer, 7), "_Z1fv (1)"); /* no room */
+}
+
 static void test_all(void)
 {
     json_t *value = json_pack("{s:[s, i, {s:s}], s:s}", "list", "_Z1fv", 3, "deep", "_Z1gv", "_Z1hv", "plain");
@@ -73,6 +84,6 @@ static void test_all(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        {"names", test_names}, {"room", test_room}, {"all texts of a value", test_all}};
+        {"names", test_names}, {"room", test_room}, {"in a text", test_in_text}, {"all texts of a value", test_all}};
     return RUN_SUITE("names", tests);
 }

@@ -78,6 +78,8 @@ static void test_tables(void)
         "  some:\n    name      share  what\n    x         1.0 %  first\n    yy    1,234,567  second\n");
     shows(TABLES("[\"" LONG "\", 1, \"" LONG "\"]"), "  some:\n");
     shows(TABLES("[\"line\\nbreak\", 1]"), "line break");
+    shows(TABLES("[\"x\", 1, \"_Z1fv (a.cpp:1)\"]"), "  f() (a.cpp:1)\n");
+    shows(TABLES("[\"x\", 1, \"" LONG " (a.cpp:12)\"]"), "... (a.cpp:12)\n"); /* the place is kept */
     free(table_of(TABLES("")));
     free(table_of(TABLES("[], 5, null, [null, {}, [], true, -3, 1e300]")));
     free(table_of(STATS(", \"other\": {\"tables\": [{\"columns\": 3, \"rows\": 4}, 7, {}]}")));
