@@ -131,8 +131,7 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
         return 0;
     if (c->wait != PEET_ABSTRACT_NONE)
         races_resume(r, c, NULL);
-    if (!races_is_library(b->function))
-        c->program = b;
+    races_executes(c, b);
     if (b->flags & PEET_BLOCK_TURN && fences(b))
         races_fence(r, c->now);
     for (uint32_t i = 0; i < b->nrefs && !r->failed; i++) {

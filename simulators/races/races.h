@@ -16,7 +16,8 @@
  *      the same strand, or ordered behind it, would race with all that it could race with.  So a word on which there
  *      is a race has at least one reported.
  *   4. Libraries are taken on trust: of two accesses of libraries only those of functions that copy, fill, compare or
- *      search memory count.  What a library does is reported where the program has called it.
+ *      search memory count, and none of an allocator to its own data.  What a library does is reported where the
+ *      program has called it.
  */
 #ifndef PEET_RACES_H
 #define PEET_RACES_H
@@ -73,8 +74,10 @@ struct races_context {
     uint32_t wait;                   /* enum peet_abstract_type of the request that is not answered yet */
     uint64_t object, argument;
     struct peet_sim_lock_request lock;
-    uint64_t wakes;                   /* the semaphore of its next request orders nothing; 0: none is known */
-    const struct peet_block *program; /* the last block of the program's own */
+    uint64_t wakes;                      /* the semaphore of its next request orders nothing; 0: none is known */
+    const struct peet_block *program;    /* the last block of the program's own */
+    const struct peet_function *library; /* the last function of a library's since then; NULL: none */
+    int allocates;                       /* since then an allocator's function has been executed */
     uint32_t loop;
     struct races_range thread_local_data;
 };
@@ -244,8 +247,10 @@ void races_blocks_free(struct races *r);
 
 /* ---- sites.c */
 int races_is_library(const struct peet_function *function);
-/** races_site() - where a reference of a block is; @c: who makes it.  Returns: 0: no memory, or a library's before the
- * program has begun */
+/** races_executes() - a context executes this function: whether the program, a library, or in it an allocator */
+void races_executes(struct races_context *c, const struct peet_block *block);
+/** races_site() - where a reference of a block is; @c: who makes it.  Returns: 0: no memory, a library's before the
+ * program has begun, or an allocator's to its own data */
 uint32_t races_site(struct races *r, const struct races_context *c, const struct peet_block *block, uint32_t ref,
     uint8_t how);
 /** races_begins_atomic() - is the site a plain load with which an atomic operation begins that the processor does not

@@ -23,7 +23,8 @@ static int begins_with(const char *name, const char *const *stems)
 /* Functions that reference what the program asks them to: their accesses count as the program's. */
 static int is_for_memory(const char *name)
 {
-    static const char *const stems[] = {"mem", "str", "wmem", "wcs", "bcopy", "bzero", "bcmp", "stp", "rawmem", NULL};
+    static const char *const stems[] = {"memc", "memm", "mems", "memp", "memr", "memf", "str", "wmem", "wcs", "bcopy",
+        "bzero", "bcmp", "stp", "rawmem", NULL};
     return begins_with(name, stems);
 }
 
@@ -33,6 +34,28 @@ static int stays_within(const char *name)
 {
     static const char *const stems[] = {"memcpy", "memmove", "mempcpy", "memset", "wmemset", "bcopy", "bzero", NULL};
     return begins_with(name, stems);
+}
+
+/* An allocator keeps its data between the blocks, also where another thread's block was or will be, under locks of its
+ * own that nobody sees. */
+static int is_allocator(const char *name)
+{
+    static const char *const stems[] = {"malloc", "calloc", "realloc", "free", "cfree", "int_malloc", "int_free",
+        "int_realloc", "int_memalign", "libc_malloc", "libc_free", "libc_calloc", "libc_realloc", "libc_memalign",
+        "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", NULL};
+    return begins_with(name, stems);
+}
+
+void races_executes(struct races_context *c, const struct peet_block *block)
+{
+    if (!races_is_library(block->function)) {
+        c->program = block;
+        c->library = NULL;
+        c->allocates = 0;
+    } else if (block->function != c->library) {
+        c->library = block->function;
+        c->allocates |= is_allocator(block->function->name);
+    }
 }
 
 static uint32_t site(struct races *r, const struct peet_function *function, const struct peet_function *library,
@@ -83,6 +106,8 @@ uint32_t races_site(struct races *r, const struct races_context *c, const struct
     uint8_t how)
 {
     const struct peet_ref *const reference = &block->refs[ref];
+    if (races_is_library(block->function) && c->allocates && !is_for_memory(block->function->name))
+        return 0;
     if (races_is_library(block->function))
         return c->program ? site(r, c->program->function, block->function, last_line(c->program), how, 0) : 0;
     if (races_grow(r, &r->sites_of, &r->nsites_of, (uint64_t)block->id + 1, sizeof(uint32_t *)))
