@@ -674,8 +674,8 @@ static int timed(const struct peet_abstract_event *event)
     return 0;
 }
 
-/** A mutex, beyond that the order of steps that use it is seen: who takes it has to wait until it has been given back, and would
- * not if the other one had taken it later. */
+/** A mutex, beyond that the order of steps that use it is seen: who takes it has to wait until it has been given back,
+ * and would not if the other one had taken it later. */
 static void touch_mutex(struct peet_map *map, const struct peet_map_core *core, uint64_t address, int takes)
 {
     const struct peet_map_object *o = takes ? NULL : peet__sync_find(map, address, PEET_SYNC_MUTEX);

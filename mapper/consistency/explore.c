@@ -425,8 +425,9 @@ static int will_wait(const struct explore *e)
     return 0;
 }
 
-/** Would it only join the queue of a mutex that somebody else holds, for as long as it takes?  That nobody sees: it asks when the
- * mutex is free, and who asks first then is what can be chosen.  Unless somebody waits for its processor. */
+/** Would it only join the queue of a mutex that somebody else holds, for as long as it takes? That nobody sees: it
+ * asks when the mutex is free, and who asks first then is what can be chosen. Unless somebody waits for its
+ * processor. */
 static int waits_for_mutex(const struct explore *e, unsigned hw)
 {
     const struct stand *s = &e->stands[hw];
@@ -594,7 +595,8 @@ static void explain(struct explore *e)
     c->nmade = c->more = 0;
 }
 
-/** An option is about to be taken; explain() explains it.  @args: room for a copy of the event's, as @event for one of that */
+/** An option is about to be taken; explain() explains it. @args: room for a copy of the event's, as @event for one
+ * of that */
 static struct peet_step stands(struct explore *e, const struct peet_option *option, struct peet_abstract_event *event,
     uint64_t *args)
 {
@@ -614,8 +616,9 @@ static struct peet_step stands(struct explore *e, const struct peet_option *opti
     return step;
 }
 
-/** Nobody can go on but those who wait for mutexes, if at all: these ask for them, as part of the step under way, and wait.  Then it
- * is known who waits for whom, and they leave their processors to others.  Returns: has there been anybody? */
+/** Nobody can go on but those who wait for mutexes, if at all: these ask for them, as part of the step under way,
+ * and wait. Then it is known who waits for whom, and they leave their processors to others. Returns: has there been
+ * anybody? */
 static int ask_for_mutexes(struct explore *e)
 {
     struct peet_map *map = e->map;

@@ -61,8 +61,8 @@ int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t
 int peet_host_function_of(uint64_t address, char *out_name, size_t bytes);
 
 /**
- * peet_host_functions() - the functions of the object round an address of code, from its symbol table; local ones are those that
- * files have for themselves, and hidden ones, which linkers may make local
+ * peet_host_functions() - the functions of the object round an address of code, from its symbol table; local ones are
+ * those that files have for themselves, and hidden ones, which linkers may make local
  * Returns: 1, or 0 if it has none (stripped)
  */
 int peet_host_functions(uint64_t address, void (*each)(void *arg, const char *name, uint64_t address, int local),

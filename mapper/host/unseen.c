@@ -36,7 +36,8 @@ struct doubt {
     struct unseen *entry;
 };
 
-/** Names of recorded functions: of all, of each file (newline between), and which function of an image is global or local. */
+/** Names of recorded functions: of all, of each file (newline between), and which function of an image is global or
+ * local. */
 struct known {
     UT_hash_handle hh;
     uint64_t address; /* of a function of an image, 0: of several; else 0 */
@@ -302,8 +303,8 @@ static uint64_t local_of(const struct peet_function *caller, const char *name)
 }
 
 /**
- * Is it recorded code that a function calls by this name?  Not any of that name: those of other files may be static.  Under whichever
- * of its names: constructors have two, and an alias is one.
+ * Is it recorded code that a function calls by this name?  Not any of that name: those of other files may be static.
+ * Under whichever of its names: constructors have two, and an alias is one.
  */
 static int calls_recorded(const struct peet_function *caller, const char *name, const void *address)
 {

@@ -14,8 +14,8 @@ enum { WALKS = 30000, THREADS = 300, STEPS = 64 };
 
 static struct peet_walk walk;
 
-/** @n threads, numbered from @first, of @steps[i] steps each, one after another as a walk says.  @order: whose step each
- * was.  Returns: how many */
+/** @n threads, numbered from @first, of @steps[i] steps each, one after another as a walk says.
+ * @order: whose step each was.  Returns: how many */
 static unsigned execute(uint32_t first, unsigned n, const unsigned *steps, unsigned *order)
 {
     struct peet_option options[THREADS];
