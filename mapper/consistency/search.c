@@ -42,6 +42,9 @@ struct record {
     struct node nodes[];
 };
 
+enum { ROW_WORDS = NODES_MOST / 64 };
+
+#define BEFORE_BYTES (NODES_MOST * ROW_WORDS * sizeof(uint64_t))
 #define RECORD_BYTES (sizeof(struct record) + (NODES_MOST + 1ul) * sizeof(struct node))
 
 struct peet_search {
@@ -55,6 +58,7 @@ struct peet_search {
     uint64_t at;           /* the next node, or digit */
     struct node *current;  /* whose step is under way */
     struct sleeper *sleep; /* for the node that comes next */
+    uint64_t *before;      /* a row for each node: which nodes come before it (races()) */
     uint32_t nsleep;
     uint8_t *token;
     uint64_t ntoken;
@@ -214,9 +218,10 @@ struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, u
     s->walk.seed = seed;
     s->sleep = calloc(PEET_OPTIONS_MOST, sizeof *s->sleep);
     s->record = mmap(NULL, RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (s->record == MAP_FAILED || !s->sleep) {
-        if (s->record == MAP_FAILED)
-            s->record = NULL;
+    s->before = mmap(NULL, BEFORE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->record == MAP_FAILED || s->before == MAP_FAILED || !s->sleep) {
+        s->record = s->record == MAP_FAILED ? NULL : s->record;
+        s->before = s->before == MAP_FAILED ? NULL : s->before;
         peet_search_free(s);
         return NULL;
     }
@@ -230,6 +235,8 @@ void peet_search_free(struct peet_search *s)
         return;
     if (s->record)
         munmap(s->record, RECORD_BYTES);
+    if (s->before)
+        munmap(s->before, BEFORE_BYTES);
     free(s->sleep);
     free(s->token);
     free(s);
@@ -268,6 +275,12 @@ static int can_go_on(const struct node *node, uint64_t id)
         if (peet_option_owner(node->ids[i]) == peet_option_owner(id))
             return 1;
     return 0;
+}
+
+/** Has the owner of an option made the step at a node? */
+static int is_step_of(const struct node *node, uint64_t id)
+{
+    return peet_option_owner(node->ids[node->chosen]) == peet_option_owner(id);
 }
 
 /** Is what the owner of an option can do at a node to be tried already, or needs not be? */
@@ -332,33 +345,39 @@ static void note_library_fences(struct record *r, const struct peet_footprint *f
  * come after it, and nothing that comes before what it needs races with it.  What it only has to wait for is between
  * nothing: a fence waits until a queue is empty, but races with each store that went into the queue, as that could have
  * come after the fence, and then there is nothing to wait for.  (So with locks: what races is the two that take it, not
- * the release between them.) Returns: 0, or -1 out of memory
+ * the release between them.)
+ *
+ * The rows of @before that the last execution had in common with this one are as they were then.
+ *
+ * Returns: 0, or -1 out of memory
  */
 static int races(struct peet_search *s)
 {
     struct record *r = s->record;
     const uint64_t n = r->nnodes, words = (n + 63) / 64;
     const int given_up = r->overflow || r->choices >= s->chooser.steps_most; /* who knows what would have come */
-    uint64_t *before = calloc(n * words + 1, sizeof *before), *needed = malloc((words + 1) * sizeof *needed),
-             *ids = malloc((n + 1) * sizeof *ids);
+    uint64_t *needed = malloc((words + 1) * sizeof *needed), *ids = malloc((n + 1) * sizeof *ids);
 
-    if (!before || !needed || !ids) {
+    if (!needed || !ids) {
         r->overflow = 1;
-        free(before);
         free(needed);
         free(ids);
         return -1;
     }
-#define BEFORE(j, i) (before[(j) * words + (i) / 64] >> (i) % 64 & 1)
-    for (uint64_t j = 0; j < n; j++) {
+#define BEFORE(j, i) (s->before[(j) * ROW_WORDS + (i) / 64] >> (i) % 64 & 1)
+    for (uint64_t j = s->depth - (s->depth > 0); j < n; j++) {
+        uint64_t *const row = &s->before[j * ROW_WORDS];
         const struct node *second = &r->nodes[j];
         const uint64_t id = second->ids[second->chosen];
-        uint64_t enabler = j; /* the last step before which this one was not possible */
+        /* the last step before which this one was not possible; no need to look behind its owner's last step, which
+         * comes after what made that one possible */
+        uint64_t enabler = j;
 
-        while (enabler && can_go_on(&r->nodes[enabler - 1], id))
+        while (enabler && !is_step_of(&r->nodes[enabler - 1], id) && can_go_on(&r->nodes[enabler - 1], id))
             enabler--;
         /* as before[j], without what comes by way of those that it has only waited for */
         memset(needed, 0, words * sizeof *needed);
+        memset(row, 0, words * sizeof *row);
         for (uint64_t i = j; i-- > 0;) {
             struct node *first = &r->nodes[i];
             enum peet_relation relation;
@@ -366,22 +385,21 @@ static int races(struct peet_search *s)
 
             if (needed[i / 64] >> i % 64 & 1) /* by way of something between */
                 continue;
-            relation = peet_option_owner(first->ids[first->chosen]) == peet_option_owner(id)
-                ? PEET_RELATION_NEEDS
-                : peet__footprint_relation(footprint_of(first), footprint_of(second));
+            relation = is_step_of(first, id) ? PEET_RELATION_NEEDS
+                                             : peet__footprint_relation(footprint_of(first), footprint_of(second));
             if (i + 1 == enabler && relation != PEET_RELATION_WAITS)
                 relation = PEET_RELATION_NEEDS;
             if (relation == PEET_RELATION_NONE)
                 continue;
-            before[j * words + i / 64] |= 1ull << i % 64;
-            for (uint64_t w = 0; w < words; w++)
-                before[j * words + w] |= before[i * words + w];
+            row[i / 64] |= 1ull << i % 64;
+            for (uint64_t w = 0; w <= i / 64; w++)
+                row[w] |= s->before[i * ROW_WORDS + w];
             if (relation == PEET_RELATION_WAITS)
                 continue;
-            for (uint64_t w = 0; w < words; w++)
-                needed[w] |= before[i * words + w];
-            if (relation == PEET_RELATION_NEEDS || j < s->depth - (s->depth > 0))
-                continue; /* cannot be the other way round, or has been looked at after an earlier execution */
+            for (uint64_t w = 0; w <= i / 64; w++)
+                needed[w] |= s->before[i * ROW_WORDS + w];
+            if (relation == PEET_RELATION_NEEDS)
+                continue;                           /* cannot be the other way round */
             for (uint64_t k = i + 1; k <= j; k++) { /* what comes first of all that does not depend on i */
                 int initial = k == j || !BEFORE(k, i);
 
@@ -399,7 +417,6 @@ static int races(struct peet_search *s)
             kept_from(&r->nodes[j], j + 1 < n || r->abandoned ? &r->nodes[j + 1] : NULL);
     }
 #undef BEFORE
-    free(before);
     free(needed);
     free(ids);
     return 0;
