@@ -379,9 +379,12 @@ static void overrule(const struct reading *reading, struct peet_config *config)
 /* What a trace has of call paths its run has written. */
 static void tell_paths_are_fixed(const struct peet_config *config, size_t allocators, unsigned data_depth)
 {
-    if (config->allocators.n != allocators || config->data_depth != data_depth)
-        peet_cli_complain("--from: %s is without effect: the trace has the call paths that its own run was asked for",
-            config->allocators.n != allocators ? "--allocator" : "--data-depth");
+    static const char text[] =
+        "--from: %s is without effect: the trace has the call paths that its own run was asked for";
+    if (config->allocators.n != allocators)
+        peet_cli_complain(text, "--allocator");
+    if (config->data_depth != data_depth)
+        peet_cli_complain(text, "--data-depth");
 }
 
 static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)

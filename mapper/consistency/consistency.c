@@ -656,8 +656,7 @@ static void touch_ordered(struct peet_map *map, struct peet_map_context *context
         touch(map->consistency, context->ordered, 1, PEET_VIEW_ALL, 1);
 }
 
-/** Does it depend on the time, which exploration does not vary? */
-static int timed(const struct peet_abstract_event *event)
+int peet__consistency_timed(const struct peet_abstract_event *event)
 {
     static const struct {
         uint8_t type, deadline;
@@ -705,7 +704,8 @@ static void touch_event(struct peet_map *map, const struct peet_map_core *core, 
     else if (event->type == PEET_ABSTRACT_SYNC_GRANT && core->context->relocking)
         touch_mutex(map, core, core->context->request.args[1], 1);
     else if ((event->type == PEET_ABSTRACT_MUTEX_LOCK || event->type == PEET_ABSTRACT_MUTEX_UNLOCK) && event->nargs)
-        touch_mutex(map, core, event->args[0], event->type == PEET_ABSTRACT_MUTEX_LOCK && !timed(event));
+        touch_mutex(map, core, event->args[0],
+            event->type == PEET_ABSTRACT_MUTEX_LOCK && !peet__consistency_timed(event));
     else if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
         touch(c, event->args[0], 1, PEET_VIEW_ALL, event->type != PEET_ABSTRACT_SEM_VALUE);
         if (event->type == PEET_ABSTRACT_COND_WAIT)
@@ -740,7 +740,7 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
     if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD &&
         event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_SLEEP)
         c->memory_epoch++;
-    if (c->exploring && timed(event))
+    if (c->exploring && peet__consistency_timed(event))
         c->gaps |= PEET_GAP_TIME;
     if (!c->ops)
         return;

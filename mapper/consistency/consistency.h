@@ -145,6 +145,8 @@ unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc);
 int peet__consistency_runs(struct peet_map *map, uint64_t number);
 /** Does a context take its turn here for what lies outside of memory, a stream or a file? */
 int peet__consistency_outside(const struct peet_abstract_event *event);
+/** Does it depend on the time, which exploration does not vary? */
+int peet__consistency_timed(const struct peet_abstract_event *event);
 /** What an abstract event orders, as the context asks for it. */
 unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event);
 /** Blocks that the core's context has just executed, in its view. */

@@ -437,8 +437,7 @@ static int waits_for_mutex(const struct explore *e, unsigned hw)
 
     if (s->event.type == PEET_ABSTRACT_SYNC_GRANT && c->relocking)
         address = c->request.args[1];
-    else if (s->event.type == PEET_ABSTRACT_MUTEX_LOCK && s->event.nargs &&
-        (s->event.nargs < 3 || !s->args[2] || s->args[2] == PEET_NEVER))
+    else if (s->event.type == PEET_ABSTRACT_MUTEX_LOCK && s->event.nargs && !peet__consistency_timed(&s->event))
         address = s->args[0];
     if (!address || (e->map->nready && !will_wait(e)) || peet__lock_modelled(e->map))
         return 0;

@@ -8,8 +8,8 @@
  * bring two steps that conflict into the other order.
  *
  * The same chooser serves random walks and the repetition of a token.  A *token* names an execution: "c" and the
- * choices, where there was one, or "r" and what names a walk (walks.h).  Executions run in processes of their own: what one of them
- * finds goes through a record that both see.
+ * choices, where there was one, or "r" and what names a walk (walks.h).  Executions run in processes of their own: what
+ * one of them finds goes through a record that both see.
  */
 #ifndef PEET_SEARCH_H
 #define PEET_SEARCH_H
@@ -26,7 +26,8 @@ struct peet_search;
 struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, uint64_t steps_most);
 void peet_search_free(struct peet_search *search);
 
-/** peet_search_set_token() - the choices of a token are to be repeated; PEET_SEARCH_TOKEN.  Returns: 0 or PEET_EINVALID */
+/** peet_search_set_token() - the choices of a token are to be repeated; PEET_SEARCH_TOKEN
+ * Returns: 0 or PEET_EINVALID */
 int peet_search_set_token(struct peet_search *search, const char *token, struct peet_error *error);
 
 /** peet_search_chooser() - for the execution that comes next; borrowed.  arg is the search */

@@ -88,9 +88,9 @@ struct peet_datamap {
     uint32_t heap_grain; /* blocks end at multiples of it: 16, or 8 if a header of the allocator's may come next */
     const char *const *allocators;
     size_t nallocators;
-    uint8_t
-        *allocators_met; /* of each: something has been allocated through a function of that name; NULL: not known */
-    char **texts;        /* strings that structures refer to */
+    /* of each of these: something has been allocated through a function of that name; NULL: not known */
+    uint8_t *allocators_met;
+    char **texts; /* strings that structures refer to */
     size_t ntexts;
     struct peet_remap *remap;                                         /* another layout, or NULL */
     void (*discovered)(void *arg, struct peet__structure *structure); /* a new structure; may be NULL */

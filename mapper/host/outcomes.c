@@ -26,7 +26,7 @@ static uint64_t failures;
 
 static const char *end_text(const struct peet_outcome_end *how)
 {
-    static const char *const texts[] = {"exit", "choices", "steps", "livelock"};
+    static const char *const texts[] = {"exit", "abandoned" /* nobody notes one */, "steps", "livelock"};
 
     if (how->end != PEET_EXPLORE_ENDED)
         return texts[how->end];
