@@ -9,6 +9,7 @@
  * clock is right, and its counts and waiting time are those of when the run began.
  */
 #include "state/map.h"
+#include "consistency/consistency.h"
 #include "sync/sync.h"
 
 /** Do all who want to see blocks say which of them they need not see? */
@@ -96,6 +97,18 @@ static int notes_free(const struct peet_map *map)
         map->config.lock_model == PEET_LOCK_NONE;
 }
 
+/** Does nobody look at what tasks do?  It changes nothing, and is noted for observers. */
+static int tasks_unwanted(const struct peet_map *map)
+{
+    if (map->machine->module->needs & PEET_NEEDS_ABSTRACT || map->nfollowers || map->supposed || map->chooser ||
+        peet__consistency_on(map))
+        return 0;
+    for (unsigned i = 0; i < map->nobservers; i++)
+        if (map->observers[i]->module->needs & PEET_NEEDS_ABSTRACT)
+            return 0;
+    return 1;
+}
+
 int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
 {
     const struct peet_module *machine = map->machine->module;
@@ -112,6 +125,8 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
         map->program = program;
         if (notes_free(map))
             peet_program_direct_notes(program, noted, map);
+        if (tasks_unwanted(map))
+            peet_program_direct_unwanted(program, PEET_ABSTRACT_TASK);
         peet__map_ahead_init(map, program);
     }
     return err;

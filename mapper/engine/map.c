@@ -246,9 +246,10 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
 {
     struct peet_map_context *c = core->context;
 
-    /* Allocations are events only if somebody asks for them, who must not change anything. */
+    /* Allocations and notes of tasks are events only if somebody asks for them, who must not change anything. */
     if (__builtin_expect(c->spin.matches != 0, 0) && event->type != PEET_ABSTRACT_ATOMIC &&
-        event->type != PEET_ABSTRACT_YIELD && event->type != PEET_ABSTRACT_ALLOC && event->type != PEET_ABSTRACT_FREE)
+        event->type != PEET_ABSTRACT_YIELD && event->type != PEET_ABSTRACT_ALLOC && event->type != PEET_ABSTRACT_FREE &&
+        event->type != PEET_ABSTRACT_TASK)
         peet__spin_reset(map, c);
     switch (event->type) {
     case PEET_ABSTRACT_DOALL_START:

@@ -534,10 +534,12 @@ static int words(void *self, uint32_t context)
     struct peet_source *s = self;
     struct peet_source_context *c = s->contexts[context];
 
+    peet_decode_pass_over(c->decode, &c->cursor, c->end);
     if (c->cursor == c->end && !peet_decode_busy(c->decode)) {
         if (c->done || c->loop || peet__source_ring(s, c, NULL))
             return PEET_AHEAD_NOTHING;
         peet__source_resume(s, c, context);
+        peet_decode_pass_over(c->decode, &c->cursor, c->end);
     }
     return peet_decode_ahead(c->decode, c->cursor, c->end);
 }

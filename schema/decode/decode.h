@@ -113,6 +113,8 @@ void peet_decode_state_until(uint64_t *words, const struct peet_decode_state *la
 /** peet_decode_loop_value() - while it is busy: the loop's counter after the turns that have come.  A record with this value
  * stands for those */
 uint64_t peet_decode_loop_value(const struct peet_decode_state *state);
+/** peet_decode_pass_over() - notes that nobody wants (jit/jit.h), if they come next */
+void peet_decode_pass_over(const struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end);
 /** peet_decode_ahead() - what comes next.  For an event all else need not be asked: blocks do not come before it.  A range
  * operation counts as blocks */
 enum peet_decode_ahead { PEET_AHEAD_NOTHING, PEET_AHEAD_BLOCKS, PEET_AHEAD_EVENT };

@@ -118,6 +118,13 @@ static int run_strips(struct peet_decode_state *s, struct peet_direct_run *run)
     return 1;
 }
 
+void peet_decode_pass_over(const struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end)
+{
+    while (*cursor != end && s->program->direct && !peet_decode_busy(s) && s->tail < 0 &&
+        peet__direct_unwanted(s->program->direct, **cursor))
+        *cursor += 1 + PEET_RAW_NARGS(**cursor);
+}
+
 /* The code was left before a block that was not due, and the context was not rolled back since: the block, and on after it.
  * Returns: whether it has happened */
 static int go_on_waiting(struct peet_decode_state *s, struct peet_direct_run *run)
@@ -274,6 +281,10 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
             at += 2;
             continue;
         }
+        if (at != end && !peet_decode_busy(s) && s->tail < 0 && peet__direct_unwanted(s->program->direct, *at)) {
+            at += 1 + PEET_RAW_NARGS(*at);
+            continue;
+        }
         const int is_shown = s->loop_left != 0 && !counts_iterations(s, (uint32_t)s->last);
         if (peet__decode_block(s, &at, end, want, 0, other_values(s), &event, &is_abstract, NULL) <= 0)
             break; /* never */
@@ -407,6 +418,10 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
                 range(s, cursor, end, run, s->sink, s->arg)) {
                 any = 1;
                 run->final = 1;
+                continue;
+            }
+            if (s->tail < 0 && peet__direct_unwanted(s->program->direct, **cursor)) {
+                *cursor += 1 + PEET_RAW_NARGS(**cursor);
                 continue;
             }
             if (s->tail < 0)

@@ -72,13 +72,24 @@ void peet_program_direct_notes(struct peet_program *p, peet_decode_noted *fn, vo
     p->direct->noted_host = host;
 }
 
+void peet_program_direct_unwanted(struct peet_program *p, uint32_t type)
+{
+    p->direct->unwanted = type;
+}
+
 uint64_t peet__direct_notes(struct peet_direct_run *run)
 {
     struct peet__direct *const direct = peet__direct_of(run);
-    while (direct->noted && !peet__direct_defers(run) && run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
+    while (run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
         const uint32_t nargs = PEET_RAW_NARGS(*run->at);
         const uint64_t *const behind = run->at + 1 + nargs;
         if (behind >= run->end) /* it may be one whose answer somebody waits for: these come last */
+            break;
+        if (peet__direct_unwanted(direct, *run->at)) {
+            run->at = behind;
+            continue;
+        }
+        if (!direct->noted || peet__direct_defers(run))
             break;
         peet__direct_ends(direct, run, run->time, 1);
         const int done = direct->noted(direct->noted_host, run, PEET_RAW_TYPE(*run->at), nargs, run->at + 1);

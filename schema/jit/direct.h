@@ -10,6 +10,7 @@
 #include "jit/jit.h"
 #include "program/parts.h"
 #include <peet/direct.h>
+#include <peet/raw.h>
 
 typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 
@@ -138,6 +139,7 @@ struct peet__direct {
     void *shown_arg;
     peet_decode_noted *noted; /* NULL: nobody performs notes */
     void *noted_host;
+    uint32_t unwanted; /* notes of this type are passed over; PEET_ABSTRACT_NONE: all are wanted */
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
@@ -247,6 +249,12 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
  * after them, or does not: then decode/direct.c sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
 
+/** Is this word the head of a note that is passed over? */
+static inline int peet__direct_unwanted(const struct peet__direct *direct, uint64_t word)
+{
+    return direct->unwanted != PEET_ABSTRACT_NONE && PEET_RAW_IS_ABSTRACT(word) &&
+        PEET_RAW_TYPE(word) == direct->unwanted;
+}
 /** peet__direct_notes() - for the code: the records of notes at run->at, as far as they are performed; run->at moves
  * after them.  Returns: 0, of their instructions */
 uint64_t peet__direct_notes(struct peet_direct_run *run);

@@ -43,6 +43,9 @@ void peet_program_direct_host(struct peet_program *program, int (*go_back)(void 
 typedef int peet_decode_noted(void *host, const struct peet_direct_run *run, uint32_t type, uint32_t nargs,
     const uint64_t *args);
 void peet_program_direct_notes(struct peet_program *program, peet_decode_noted *fn, void *host);
+/** peet_program_direct_unwanted() - notes of this type say nothing to anybody: they are passed over where blocks are
+ * taken.  Until now none are */
+void peet_program_direct_unwanted(struct peet_program *program, uint32_t type);
 /** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch
  * for it hear the same
  *  @reads, @writes: what its ranges came to in all, which the block itself does not say */

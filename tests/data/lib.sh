@@ -15,8 +15,9 @@ observe() {
 
 # field DIR KIND NAME FIELD: of the only structure of that kind and name (a pattern of awk, whole)
 field() {
-    awk -F'\t' -v kind="$2" -v name="^($3)\$" -v want="$4" '
-        BEGIN { n = split("kind name type function file line element objects live bytes bytes_live peak references flags path members", f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
+    kind=$2 name="^($3)\$" want=$4 awk -F'\t' '
+        BEGIN { kind = ENVIRON["kind"]; name = ENVIRON["name"]; want = ENVIRON["want"] # not by -v, where some take escapes for what they stand for
+                n = split("kind name type function file line element objects live bytes bytes_live peak references flags path members", f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
         $1 == kind && $2 ~ name { print $at[want]; found++ }
         END { if (found != 1) print "(" found + 0 " structures are called " name ")" }' "$1/structures.txt"
 }
