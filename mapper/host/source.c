@@ -528,18 +528,25 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
     }
 }
 
+/** Notes that nobody wants, if they come next. */
+static inline void pass_over(struct peet_source_context *c)
+{
+    if (c->cursor != c->end && PEET_RAW_IS_ABSTRACT(*c->cursor) && PEET_RAW_TYPE(*c->cursor) == PEET_ABSTRACT_TASK)
+        peet_decode_pass_over(c->decode, &c->cursor, c->end);
+}
+
 /** Words of the context's, left over or new ones. */
 static int words(void *self, uint32_t context)
 {
     struct peet_source *s = self;
     struct peet_source_context *c = s->contexts[context];
 
-    peet_decode_pass_over(c->decode, &c->cursor, c->end);
+    pass_over(c);
     if (c->cursor == c->end && !peet_decode_busy(c->decode)) {
         if (c->done || c->loop || peet__source_ring(s, c, NULL))
             return PEET_AHEAD_NOTHING;
         peet__source_resume(s, c, context);
-        peet_decode_pass_over(c->decode, &c->cursor, c->end);
+        pass_over(c);
     }
     return peet_decode_ahead(c->decode, c->cursor, c->end);
 }

@@ -420,12 +420,12 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
                 run->final = 1;
                 continue;
             }
-            if (s->tail < 0 && peet__direct_unwanted(s->program->direct, **cursor)) {
+            if (s->tail < 0) {
+                if (!peet__direct_unwanted(s->program->direct, **cursor))
+                    break;
                 *cursor += 1 + PEET_RAW_NARGS(**cursor);
                 continue;
             }
-            if (s->tail < 0)
-                break;
         } else if (at_loop(s, **cursor)) {
             if (!ahead || !run->table->iterations)
                 break;

@@ -25,6 +25,7 @@
 #include <peet/module.h>
 #include "../common/linemap.h"
 #include "../common/oldest.h"
+#include "../common/ways.h"
 #include "calendar.h"
 #include "protocol.h"
 #include "stackdist.h"
@@ -528,38 +529,6 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_hit(const struct
         ? i
         : peet__bus_hit_in_set(b, c, line, permission_mask);
 }
-/** The first of the least of n > 0 stamps. */
-static inline uint32_t peet__bus_least(const uint64_t *stamps, uint32_t n)
-{
-    uint32_t best = 0;
-    uint64_t least = stamps[0];
-    for (uint32_t i = 1; i < n; i++) {
-        best = stamps[i] < least ? i : best;
-        least = stamps[i] < least ? stamps[i] : least;
-    }
-    return best;
-}
-/** The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector
- * would wait for them.  Quick if @ways is a constant power of two. */
-static inline __attribute__((always_inline)) uint32_t peet__bus_oldest_way(const uint64_t *used, uint32_t ways,
-    uint64_t *out_used)
-{
-    enum { MOST = 16 };
-    const uint64_t unit = ways > 8 ? 16 : 8;
-    uint64_t least[MOST];
-    if (ways > MOST || (ways & (ways - 1))) {
-        const uint32_t way = peet__bus_least(used, ways);
-        *out_used = used[way];
-        return way;
-    }
-    for (uint32_t way = 0; way < ways; way++)
-        least[way] = used[way] * unit + way; /* none are equal */
-    for (uint32_t half = ways / 2; half; half /= 2)
-        for (uint32_t way = 0; way < half; way++)
-            least[way] = least[way + half] < least[way] ? least[way + half] : least[way];
-    *out_used = least[0] / unit;
-    return least[0] & (unit - 1);
-}
 /** The frame of the line's set that was used longest ago, as an index in the cache; invalid ones never were.  @out_used: when */
 static inline __attribute__((always_inline)) uint32_t peet__bus_oldest(const struct bus *b, const struct cache *c,
     uint64_t line, uint64_t *out_used)
@@ -567,9 +536,9 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_oldest(const str
     enum { USUAL = 8, FEW = 2 };
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
     return first +
-        (b->ways == USUAL        ? peet__bus_oldest_way(c->used + first, USUAL, out_used)
-                : b->ways == FEW ? peet__bus_oldest_way(c->used + first, FEW, out_used)
-                                 : peet__bus_oldest_way(c->used + first, b->ways, out_used));
+        (b->ways == USUAL        ? peet_sim_oldest_way(c->used + first, USUAL, out_used)
+                : b->ways == FEW ? peet_sim_oldest_way(c->used + first, FEW, out_used)
+                                 : peet_sim_oldest_way(c->used + first, b->ways, out_used));
 }
 static inline void peet__bus_plru_used(const struct bus *b, struct cache *c, uint32_t i)
 {

@@ -210,7 +210,7 @@ ALWAYS struct access_result fill_line(struct bus *b, uint64_t line, const struct
         return there_is(b, line, w, there, by, s);
 
     uint64_t used;
-    i = first + peet__bus_oldest_way(c->used + first, ways, &used);
+    i = first + peet_sim_oldest_way(c->used + first, ways, &used);
     if (s.classify)
         peet__bus_stackdist_fill(&c->stackdist, i, used, record);
     struct frame *const f = &c->frames[i];

@@ -4,6 +4,7 @@
  */
 #include "tags.h"
 #include "random.h"
+#include "ways.h"
 
 #include <stdlib.h>
 
@@ -101,17 +102,21 @@ void peet__sim_tags_touch(struct peet_sim_tags *t, uint64_t slot)
     }
 }
 
-/* Stamps have bits to spare for the way: the least of both is the first of the oldest, found without a branch. */
 static uint32_t oldest(const struct peet_sim_tags *t, uint64_t first)
 {
-    uint64_t least = UINT64_MAX;
+    enum { FEW = 4, USUAL = 8, MANY = 16 };
+    const uint64_t *const stamps = t->stamps + first;
+    uint64_t used;
 
-    for (uint32_t i = 0; i < t->ways; i++) {
-        uint64_t one = t->stamps[first + i] << 6 | i;
-
-        least = one < least ? one : least;
+    switch (t->ways) {
+    case FEW:
+        return peet_sim_oldest_way(stamps, FEW, &used);
+    case USUAL:
+        return peet_sim_oldest_way(stamps, USUAL, &used);
+    case MANY:
+        return peet_sim_oldest_way(stamps, MANY, &used);
     }
-    return (uint32_t)least & 63;
+    return peet_sim_oldest_one(stamps, t->ways);
 }
 
 /** The first that is distant; all grow older until there is one. */
