@@ -332,7 +332,7 @@ void peet__signals_end(void);
 /** A new call begins on the context, it is over: masks and waiting signals. */
 void peet__signals_enter(struct peet_ctx *ctx, uint64_t mask);
 void peet__signals_leave(struct peet_ctx *ctx);
-/** If rt.mixed: before a context runs, and when the host is back. */
+/** If rt.mixed: before a context runs, and when the host is back, which mostly keeps the context's mask. */
 void peet__signals_switch_in(struct peet_ctx *ctx);
 void peet__signals_switch_out(void);
 

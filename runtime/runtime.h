@@ -208,7 +208,6 @@ void peet_rt_crash_in_turn(int on);
 /**
  * peet_rt_samples_begin() - from now on a timer notes where the subject is (unseen.c)
  * peet_rt_samples_take() - what was noted since, each given out once.  Returns: how many
- * peet_rt_samples_pause() - no more until the next context is resumed: the host is about to wait for the world outside
  * PEET_RT_SAMPLE_SIGNAL - what the timer sends
  */
 struct peet_rt_sample {
@@ -217,8 +216,11 @@ struct peet_rt_sample {
 };
 #define PEET_RT_SAMPLE_SIGNAL 27 /* SIGPROF */
 void peet_rt_samples_begin(void);
-void peet_rt_samples_pause(void);
 unsigned peet_rt_samples_take(struct peet_rt_sample *out_samples, unsigned room);
+
+/** The host is about to wait for the world outside: signals come that any context takes, and no more samples until the next
+ *  context is resumed. */
+void peet_rt_waits_outside(void);
 
 /** In crashed(): one past the last word of the turn that crashed, NULL if no context was running.  The last
  *  record may be cut. */

@@ -21,7 +21,7 @@ unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int6
     int n;
 
     if (wait_ns)
-        peet_rt_samples_pause();
+        peet_rt_waits_outside();
     do
         n = ppoll(&one, 1, wait_ns < 0 ? NULL : &wait, NULL);
     while (n < 0 && errno == EINTR && !wait_ns); /* just looking: no signal changes what is there */
@@ -50,7 +50,7 @@ int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigne
     for (unsigned i = 0; i < n; i++)
         all[i] = (struct pollfd){.fd = descriptors[i], .events = (short)events[i]};
     if (wait_ns)
-        peet_rt_samples_pause();
+        peet_rt_waits_outside();
     ready = ppoll(all, n, wait_ns < 0 ? NULL : &wait, NULL);
     if (ready < 0 && errno != EINTR) { /* whoever is concerned learns it from the call that follows */
         ready = (int)n;

@@ -219,6 +219,8 @@ PUBLIC void peet_rt_aside(int on)
 
 PUBLIC int peet_ctx_is_called(const struct peet_ctx *ctx)
 {
+    if (__builtin_expect(peet__rt.mixed && !peet__rt.in_subject, 0)) /* maybe nothing is resumed until one comes */
+        peet__signals_switch_out();
     return ((peet__rt.pending & ~peet__rt.all_block) | ctx->poked) != 0;
 }
 

@@ -155,11 +155,6 @@ void peet__sample_pause(void)
     peet__rt.sample_due = 1;
 }
 
-PUBLIC void peet_rt_samples_pause(void)
-{
-    peet__sample_pause();
-}
-
 void peet__sample_end(void)
 {
     if (on)

@@ -256,6 +256,8 @@ extern const char peet__look_words[], peet__look_bytes[], peet__look_load[], pee
 static int must_not_look(void)
 {
     const uint64_t faults = peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS);
+    if (__builtin_expect(peet__rt.kernel_mask & faults, 0) && peet__rt.simulated && !peet__rt.in_subject)
+        peet__mask_tell(peet__rt.all_block); /* it may be the last context's */
     return __builtin_expect(peet__rt.kernel_mask & faults, 0) || peet__signal_action(SIGSEGV)->sa_handler == SIG_IGN ||
         peet__signal_action(SIGBUS)->sa_handler == SIG_IGN;
 }

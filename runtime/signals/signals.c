@@ -173,9 +173,29 @@ void peet__signals_switch_in(struct peet_ctx *ctx)
     peet__mask_tell(ctx->mask);
 }
 
+enum { LOOKS_EVERY = 64 };
+static unsigned switches_left = LOOKS_EVERY;
+
+/* The mask stays the context's: two calls of the kernel would cost more than all else that a switch takes.  What is only for
+ * contexts that do not run waits in the kernel until the next look, or until the host waits. */
 void peet__signals_switch_out(void)
 {
-    peet__mask_tell(peet__rt.all_block);
+    if (--switches_left == 0) {
+        switches_left = LOOKS_EVERY;
+        peet__mask_tell(peet__rt.all_block);
+    }
+}
+
+void peet__signals_look_soon(void)
+{
+    switches_left = 1;
+}
+
+PUBLIC void peet_rt_waits_outside(void)
+{
+    peet__sample_pause();
+    if (peet__rt.simulated && peet__rt.mixed && !peet__rt.in_subject)
+        peet__mask_tell(peet__rt.all_block);
 }
 
 /* --------------------------------------------------------------------------------------------- delivery */

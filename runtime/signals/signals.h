@@ -3,10 +3,10 @@
  * Signals of the subject, as the runtime's files share them: signals.c (arrival, delivery, dispositions), sigmask.c
  * (masks), sigsend.c (sending), sigwait.c (waiting), timers.c.
  *
- * All contexts share one kernel thread, whose mask is the running context's; while the host runs, it is what all
- * contexts block.  So a signal to the process waits in the kernel as long as nobody would take it, and comes to
- * signals.c as soon as somebody would, though that one may be suspended.  A signal to one thread never reaches the
- * kernel: it waits in the context.
+ * All contexts share one kernel thread, whose mask is the running context's; while the host waits, and after every so many
+ * switches, it is what all contexts block.  So a signal to the process waits in the kernel as long as nobody would take
+ * it, and comes to signals.c soon after somebody would, though that one may be suspended.  A signal to one thread never
+ * reaches the kernel: it waits in the context.
  */
 #ifndef PEET_SIGNALS_H
 #define PEET_SIGNALS_H
@@ -49,6 +49,8 @@ void peet__signal_set_action(int signal, const struct sigaction *action);
 int peet__signal_take(struct peet_ctx *ctx, uint64_t set, siginfo_t *out_info);
 /** Signals that wait in the context or in the runtime for the process. */
 uint64_t peet__signals_waiting(const struct peet_ctx *ctx);
+/** At the next switch the host takes what any context does. */
+void peet__signals_look_soon(void);
 /** Subject world, at a safe point: run the handlers of what waits, hand on what others are to take. */
 void peet__signals_deliver(void);
 

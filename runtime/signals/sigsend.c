@@ -181,7 +181,8 @@ PUBLIC int kill(pid_t pid, int signal)
         return result_of(peet__signal_to_process(signal, &info));
     }
     int result = real(pid, signal);
-    if (peet__rt.signals) /* to the process's group, for instance */
+    peet__signals_look_soon(); /* to the process's group, for instance */
+    if (peet__rt.signals)
         peet__signals_deliver();
     return result;
 }
