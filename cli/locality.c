@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "common.h"
 #include "locality.h"
+#include "progress.h"
 #include "trace/insns.h"
 
 #include <argp.h>
@@ -281,15 +282,18 @@ static int merge(const struct asked *asked)
     return save(asked, &one);
 }
 
+/* @number: of the stream, of so many */
 static int make_seed(const struct asked *asked, const struct peet_cli_signature *s, uint64_t length, int once,
-    uint64_t random, struct peet_cli_seed *out)
+    size_t number, size_t of, struct peet_cli_seed *out)
 {
     struct peet_error error = {0};
     struct peet_cli_seed_options o = {.length = asked->length ? asked->length : length,
         .blocks = asked->footprint,
-        .random = random,
+        .random = asked->seed + number,
         .once = once,
         .plain = asked->plain};
+    snprintf(o.what, sizeof(o.what), "stream %zu of %zu, %llu references", number + 1, of,
+        (unsigned long long)o.length);
     return peet_cli_seed_make(s, &o, out, &error) ? peet_cli_fail(&error) : PEET_CLI_OK;
 }
 
@@ -357,7 +361,7 @@ static int mix(const struct asked *asked)
             *equals = 0;
         status = load(asked, asked->arguments[i], &one);
         if (!status)
-            status = make_seed(asked, &one, 1000000, 0, asked->seed + i, &seeds[i]);
+            status = make_seed(asked, &one, 1000000, 0, i, asked->narguments, &seeds[i]);
     }
     if (!status)
         status = interleave(asked, seeds, weights, asked->narguments, &one);
@@ -402,7 +406,7 @@ static int predict(const struct asked *asked)
     struct peet_cli_seed seed = {0};
     int status = load(asked, asked->arguments[0], &s);
     if (!status)
-        status = make_seed(asked, &s, 1000000, 0, asked->seed, &seed);
+        status = make_seed(asked, &s, 1000000, 0, 0, 1, &seed);
     if (status)
         return status;
     /* With counts the widths are known; from 24 numbers they are what a stream that has them shows. */
@@ -539,7 +543,7 @@ static int trace(const struct asked *asked)
         status = PEET_CLI_USAGE;
     }
     if (!status)
-        status = make_seed(asked, &s, 1000000, 0, asked->seed, &seed);
+        status = make_seed(asked, &s, 1000000, 0, 0, 1, &seed);
     if (status)
         return status;
     struct stream stream = stream_of(asked, &seed);
@@ -570,6 +574,7 @@ static int choose_replicas(const struct asked *asked, const struct peet_cli_seed
         unsigned replicas = fixed ? fixed : tried[i];
         if (!fixed && i && seed->blocks * replicas > 1u << 18) /* 128 MiB are enough to flush what the surface knows */
             break;
+        peet_cli_work("copies of the stream", (double)i / (double)(sizeof(tried) / sizeof(tried[0])));
         if (peet_cli_bench_surface(seed, replicas, asked->sharing, &t, &error))
             return peet_cli_fail(&error);
         double mean = peet_cli_surface_error(&t, &s->tally, 0, s->has_counts ? 3 : 0, NULL);
@@ -580,13 +585,14 @@ static int choose_replicas(const struct asked *asked, const struct peet_cli_seed
         if (fixed)
             break;
     }
+    peet_cli_work_clear();
     *out_error = best;
     return PEET_CLI_OK;
 }
 
 /* A seed, and its copies.  Of several lengths the one that brings the program nearest to the signature: a short one has too few
  * far lines, and a long one needs more memory than the program, since it uses no element twice. */
-static int choose_seed(const struct asked *asked, const struct peet_cli_signature *s, uint64_t random,
+static int choose_seed(const struct asked *asked, const struct peet_cli_signature *s, size_t number, size_t of,
     struct peet_cli_seed *out, unsigned *out_replicas, double *out_error)
 {
     static const uint64_t tried[] = {50000, 200000, 1000000};
@@ -596,7 +602,7 @@ static int choose_seed(const struct asked *asked, const struct peet_cli_signatur
         struct peet_cli_seed seed = {0};
         unsigned replicas = 1;
         double mean = 0;
-        status = make_seed(asked, s, tried[i], 1, random, &seed);
+        status = make_seed(asked, s, tried[i], 1, number, of, &seed);
         if (!status)
             status = choose_replicas(asked, &seed, s, &replicas, &mean);
         if (status || (i && mean >= *out_error)) { /* still longer ones are no better */
@@ -641,7 +647,7 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
     int status = seeds && replicas && means ? PEET_CLI_OK : PEET_CLI_FAILED;
     for (size_t i = 0; !status && i < n; i++) {
         replicas[i] = 1;
-        status = choose_seed(asked, &signatures[i], asked->seed + i, &seeds[i], &replicas[i], &means[i]);
+        status = choose_seed(asked, &signatures[i], i, n, &seeds[i], &replicas[i], &means[i]);
         if (!status && seeds[i].blocks * replicas[i] * 128 > 1u << 26) {
             peet_cli_complain(
                 "%u copies of %llu blocks are more than 256 MiB; try a smaller --footprint, --length or --replicas",

@@ -55,6 +55,7 @@ struct peet_cli_seed_options {
     uint64_t random; /* seed of the random numbers */
     int once;        /* no element of 4 bytes is referenced by two steps, for pointer chases */
     int plain;       /* the 24 numbers alone are the aim */
+    char what[80];   /* for the progress line */
 };
 /** One step of a stream: an element of 4 bytes, by its number, and how many references come again at once: to this element, or
  * by turns to those of the latest steps, this one the last */

@@ -17,6 +17,7 @@
  * bytes to the next one.  Their share of each reuse distance of such lines is watched like all others.
  */
 #include "locality.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -659,9 +660,13 @@ int peet_cli_seed_make(const struct peet_cli_signature *signature, const struct 
     if (!m.surface || !m.tree || !m.at || !out->steps)
         status = peet_error_set(error, PEET_ENOMEM, "out of memory");
     aims(&m, signature);
-    while (!status && out->references < options->length)
+    while (!status && out->references < options->length) {
+        if (out->n % 1024 == 0)
+            peet_cli_work(options->what, (double)out->references / (double)options->length);
         if (step(&m))
             status = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    }
+    peet_cli_work_clear();
     out->blocks = m.nblocks;
     peet_sim_tally_settle(&out->tally);
     peet_sim_surface_free(m.surface);

@@ -103,3 +103,40 @@ void peet_cli_progress_clear(struct peet_cli_progress *progress)
         __atomic_exchange_n(&progress->page[PEET_PROGRESS_LINE], PEET_LINE_NONE, __ATOMIC_ACQ_REL) == PEET_LINE_SHOWN)
         fputs("\r\033[K", stderr);
 }
+
+/* ------------------------------------------------------------------------------------------ a command's own work */
+
+static struct {
+    double began_s, next_s, share;
+    int shown;
+} work = {.share = 2};
+
+void peet_cli_work(const char *what, double share)
+{
+    const double now = peet_cli_now_s();
+    struct winsize size;
+    char line[240], left[40] = "";
+    if (share < work.share) {
+        work.began_s = now;
+        work.next_s = now + 2e-3 * PEET_CLI_PROGRESS_INTERVAL_MS;
+    }
+    work.share = share;
+    if (now < work.next_s || !isatty(STDERR_FILENO))
+        return;
+    work.next_s = now + 1e-3 * PEET_CLI_PROGRESS_INTERVAL_MS;
+    work.shown = 1;
+    if (share >= 0.01)
+        snprintf(left, sizeof(left), ", about %.0f s to go", (now - work.began_s) * (1 - share) / share);
+    snprintf(line, sizeof(line), "peet: %s: %.0f %%%s", what, 100 * share, left);
+    fprintf(stderr, "\r\033[K%.*s",
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79, line);
+    fflush(stderr);
+}
+
+void peet_cli_work_clear(void)
+{
+    if (work.shown)
+        fputs("\r\033[K", stderr);
+    work.shown = 0;
+    work.share = 2;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The progress line: numbers that the host inside the subject leaves in a shared page, shown on a
- * terminal now and then.
+ * terminal now and then; and that of a command that works for a while itself.
  */
 #ifndef PEET_CLI_PROGRESS_H
 #define PEET_CLI_PROGRESS_H
@@ -32,6 +32,13 @@ int peet_cli_progress_begun(const struct peet_cli_progress *progress);
  */
 void peet_cli_progress_show(struct peet_cli_progress *progress);
 void peet_cli_progress_clear(struct peet_cli_progress *progress);
+
+/**
+ * peet_cli_work() / _clear() - of a command's own work: the share that is done, 0 to 1; take the line away
+ * Nothing if standard error is no terminal, and for work that is over at once.  A smaller share than before begins other work.
+ */
+void peet_cli_work(const char *what, double share);
+void peet_cli_work_clear(void);
 
 /** peet_cli_now_s() - seconds of the monotonic clock */
 double peet_cli_now_s(void);

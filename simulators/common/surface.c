@@ -176,7 +176,7 @@ int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct p
 }
 
 /** A line that has a slot: without any change. */
-static unsigned bucket_of(const struct peet_sim_surface *s, unsigned w, uint32_t slot)
+static INLINE unsigned bucket_of(const struct peet_sim_surface *s, unsigned w, uint32_t slot)
 {
     const unsigned code = *zone_of(s, w, slot / GROUP), mark = (code & (unsigned)~UNSURE) - 1;
 
@@ -200,27 +200,55 @@ static struct peet__sim_record *known_record(struct peet_sim_surface *s, uint64_
 }
 
 /** Of 512 bytes that are a tree. */
-static unsigned width_of(unsigned node)
+static INLINE unsigned width_of(unsigned node)
 {
     return 31 - (unsigned)__builtin_clz(node);
 }
+static INLINE unsigned leaf_in(unsigned width, unsigned node)
+{
+    return (node - (1u << width)) << (PEET_SIM_HALVINGS - width);
+}
 static unsigned leaf_of(unsigned node)
 {
-    return (node - (1u << width_of(node))) << (PEET_SIM_HALVINGS - width_of(node));
+    return leaf_in(width_of(node), node);
 }
+
+/** The buckets of a record's nodes. */
+static INLINE void where(const struct peet_sim_surface *s, struct peet__sim_record *r, unsigned last_width,
+    uint8_t out[PEET_SIM_NODES])
+{
+    out[0] = 0;
+    for (unsigned width = 0; width <= last_width; width++)
+        for (unsigned node = 1u << width; node < 2u << width; node++) {
+            const uint32_t last = out[node / 2] == PEET_SIM_COLD ? NEVER : *last_of(r, width, leaf_in(width, node));
+
+            out[node] = (uint8_t)(last == NEVER ? PEET_SIM_COLD
+                    : last == BEYOND            ? PEET_SIM_BEYOND
+                                                : bucket_of(s, width, last));
+        }
+}
+
+#ifdef __x86_64__
+V3 static void where_v3(const struct peet_sim_surface *s, struct peet__sim_record *r, unsigned last_width,
+    uint8_t out[PEET_SIM_NODES])
+{
+    where(s, r, last_width, out);
+}
+#endif
 
 void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width,
     uint8_t out[PEET_SIM_NODES])
 {
     struct peet__sim_record *r = known_record(s, address);
 
-    for (unsigned node = 1; node < 2u << last_width; node++) {
-        const uint32_t last = r ? *last_of(r, width_of(node), leaf_of(node)) : NEVER;
-
-        out[node] = (uint8_t)(last == NEVER ? PEET_SIM_COLD
-                : last == BEYOND            ? PEET_SIM_BEYOND
-                                            : bucket_of(s, width_of(node), last));
-    }
+    if (!r)
+        memset(out, PEET_SIM_COLD, 2u << last_width);
+#ifdef __x86_64__
+    else if (s->take != take_plain)
+        where_v3(s, r, last_width, out);
+#endif
+    else
+        where(s, r, last_width, out);
 }
 
 int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)

@@ -98,3 +98,14 @@ must "$peet" locality report whole.json numbers.json --plot surfaces.svg --csv c
 grep -q '<svg' surfaces.svg || fail "no picture"
 equal "rows of the curves" "$(wc -l <curves.csv)" $((1 + 8 * 17 + 17))
 must "$peet" locality mix whole.json=2 numbers.json=1 -n 20000 -o mixed.json
+
+# What takes a while says how far it is, on a terminal alone; the stream is the same.
+"$peet" locality trace whole.json -n 200000 -o quiet.din >said.txt 2>err.txt || fail "trace"
+[ ! -s err.txt ] || fail "no terminal, and yet: $(cat err.txt)"
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec "stty cols 60; '$peet' locality trace whole.json -n 200000 -o told.din" told.tty >/dev/null </dev/null
+    tr '\r' '\n' <told.tty | grep -a -q 'peet: stream 1 of 1, 200000 references: [0-9]* %, about [0-9]* s' ||
+        fail "no progress line on a terminal: $(cat -v told.tty)"
+    tr '\r' '\n' <told.tty | awk '/references: / && length($0) > 62 && !/bytes/ { exit 1 }' || fail "it is wider than the terminal"
+    cmp -s quiet.din told.din || fail "another stream on a terminal"
+fi
