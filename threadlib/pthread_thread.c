@@ -504,25 +504,25 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
         return EINVAL;
     /* who waits for us, but has been cancelled, waits no longer */
     const int waits_on = self->joiner == t && !t->cancel_pending && !t->exiting;
+    if (t == self && !is_try)
+        peet__cancellation_point();
     if (t == self || (!is_try && waits_on && !peet__cancellation_due()))
         return EDEADLK;
     if (t->joiner)
         return EINVAL;
-    if (!is_try)
-        peet__cancellation_point();
     t->joiner = self;
     uint64_t err;
     while (t->number == UINT32_MAX)
         peet_rt_event(PEET_ABSTRACT_YIELD, 0, NULL);
-    for (;;) {
-        err = wait_for(t, deadline);
-        if (err != EINTR)
-            break;
-        if (peet__cancellation_due()) {
+    for (;;) { /* a thread that is over is joined by one that has been cancelled, too: it does not wait */
+        const int due = !is_try && peet__cancellation_due();
+        err = wait_for(t, due ? 0 : deadline);
+        if (err && err != EINTR && due) {
             t->joiner = NULL;
             peet__cancellation_point();
-            t->joiner = self;
         }
+        if (err != EINTR)
+            break;
     }
     t->joiner = NULL;
     if (err)

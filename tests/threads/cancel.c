@@ -413,6 +413,43 @@ CASE(cancel_in_join)
     EQUAL(finish(inner), 0);
 }
 
+static pthread_t over;
+static void *ends(void *unused)
+{
+    return NULL;
+}
+static void *joins_what_is_over(void *how)
+{
+    const struct timespec past = {1, 0};
+    void *result = &over;
+    pause_ms(50); /* it has ended */
+    OK(pthread_cancel(pthread_self()));
+    if (how == (void *)0)
+        OK(pthread_join(over, &result));
+    else if (how == (void *)1)
+        OK(pthread_timedjoin_np(over, &result, &past));
+    else if (how == (void *)2)
+        OK(pthread_tryjoin_np(over, &result));
+    else /* of itself: no deadlock, since it is cancelled */
+        pthread_join(pthread_self(), &result);
+    EQUAL(result, NULL);
+    trail[0] = 'o';
+    pthread_testcancel();
+    return NULL;
+}
+
+/* As in glibc: only a join that waits is a cancellation point. */
+CASE(cancelled_joins_what_is_over)
+{
+    for (long how = 0; how < 4; how++) {
+        memset(trail, 0, sizeof(trail));
+        over = start(ends, NULL);
+        EQUAL(elsewhere(joins_what_is_over, (void *)how), (long)PTHREAD_CANCELED);
+        OK(strcmp(trail, how < 3 ? "o" : ""));
+    }
+    EQUAL(finish(over), NULL);
+}
+
 static int fds[2];
 static void *in_read(void *arg)
 {
