@@ -262,8 +262,9 @@ static json_t *results(const struct peet_cli_whatif_trial *trials, size_t n)
     json_t *all = json_array();
     for (size_t i = 0; i < n; i++)
         json_array_append_new(all,
-            json_pack("{s:i, s:s, s:o, s:I, s:I, s:f, s:b}", "run", (int)i, "what", label_of(&trials[i]), "changes",
-                changes_json(&trials[i]), "cycles", (json_int_t)trials[i].cycles, "saved_cycles",
+            json_pack("{s:i, s:s, s:o, s:I, s:I, s:I, s:f, s:b}", "run", (int)i, "what", label_of(&trials[i]),
+                "changes", changes_json(&trials[i]), "cycles", (json_int_t)trials[i].cycles, "instructions",
+                (json_int_t)trials[i].instructions, "saved_cycles",
                 trials[i].run.stats ? (json_int_t)(trials[0].cycles - trials[i].cycles) : 0, "speedup",
                 trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0, "ended_otherwise",
                 trials[i].differs));
@@ -291,6 +292,18 @@ static double speedup(const struct peet_cli_whatif_trial *first, const struct pe
     return t->cycles > 0 ? first->cycles / t->cycles : 0;
 }
 
+/* A gain says what a change is worth for what the program does; here it does something else as well. */
+static void tell_other_work(FILE *out, const struct peet_cli_whatif_trial *first, const struct peet_cli_whatif_trial *t)
+{
+    static const double least = 1; /* per cent */
+    const double more = first->instructions > 0 ? 100 * (t->instructions / first->instructions - 1) : 0;
+    if (t->run.stats && !t->differs && fabs(more) >= least)
+        fprintf(out,
+            "  run %u executes %.1f %% %s instructions than run 0: its gain is also that of other work, such as "
+            "spinning, or what goes by time, addresses or the number of processors\n",
+            t->run.number, fabs(more), more > 0 ? "more" : "fewer");
+}
+
 static void print_table(FILE *out, const struct peet_cli_whatif_trial **order, size_t n, const char *folder)
 {
     json_t *rows = json_array(), *table;
@@ -308,6 +321,8 @@ static void print_table(FILE *out, const struct peet_cli_whatif_trial **order, s
     table = json_pack("{s:s, s:[s, s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain",
         "speed-up", "run", "rows", rows);
     peet_cli_module_table(out, table, peet_cli_terminal_columns(out));
+    for (size_t i = 1; i < n; i++)
+        tell_other_work(out, order[0], order[i]);
     fprintf(out, "  results in %s\n", folder);
     json_decref(table);
 }
@@ -360,6 +375,7 @@ static int go(const struct asked *asked, struct peet_cli_whatif_trial *t, const 
     if (err)
         return err;
     t->cycles = number(json_object_get(t->run.stats, "time"), "cycles");
+    t->instructions = number(json_object_get(t->run.stats, "totals"), "instructions");
     t->differs = first && t->run.status != first->run.status;
     const json_t *why = json_object_get(json_object_get(t->run.stats, "end"), "message");
     if (t->differs && json_is_string(why))

@@ -41,7 +41,7 @@ struct peet_cli_whatif_run {
 struct peet_cli_whatif_trial {
     struct peet_cli_whatif_run run;
     char *label;
-    double cycles;
+    double cycles, instructions;
     int differs; /* it ended otherwise than the first run, so that the cycles are those of another computation */
 };
 

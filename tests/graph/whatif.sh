@@ -161,6 +161,14 @@ timeout -k 1 100 "$peet" whatif -d otherwise --try free=nosuch --try cores=2 --t
 [ $status = 2 ] || fail "status $status, though a run could not be made"
 grep -q 'cores=2 ended with another status' table.txt && grep -q '^ *cores=2 .* - *- *2$' table.txt || fail "what ended otherwise: $(cat table.txt)"
 grep -q "the run with free=nosuch left no results: --free: nobody has waited for a lock or barrier 'nosuch' (" table.txt || fail "what could not be tried: $(cat table.txt)"
+cat >more.c <<'C'
+#include <unistd.h>
+int main(void) { for (volatile int i = 0; i < 100000 * sysconf(_SC_NPROCESSORS_ONLN); i++) { } return 0; }
+C
+must "$peetcc" -O1 -o more more.c
+timeout -k 1 100 "$peet" whatif -d more.out --try cores=2 --try machine.cost=unit --machine ideal -- ./more >out.txt 2>more.txt || fail "$(cat more.txt)"
+grep -q '^  run 1 executes [0-9.]* % more instructions than run 0: ' more.txt || fail "nothing is said of a run that does more: $(cat more.txt)"
+grep -q 'run 2 executes' more.txt && fail "a run that does the same is said to do something else: $(cat more.txt)"
 grep -q 'cores=2' otherwise.svg && fail "what ended otherwise is drawn"
 python3 - <<'PY' || fail "what a busy bus allows"
 import json
