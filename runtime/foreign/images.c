@@ -179,6 +179,48 @@ static struct peet__foreign_function *function_at(const struct peet__foreign_ima
     return n && image->functions[n - 1].lo == pc ? &image->functions[n - 1] : NULL;
 }
 
+/* The last function without a frame that begins at pc or before, and behind this one.  NULL: it is not known */
+static struct peet__foreign_other *other_of(const struct peet__foreign_image *image,
+    const struct peet__foreign_function *f, uint64_t pc)
+{
+    struct peet__foreign_other *found = NULL;
+    for (unsigned k = 0; k < image->nothers; k++) {
+        struct peet__foreign_other *const o = &image->others[k];
+        if (o->lo >= f->hi && o->lo <= pc && (!found || o->lo > found->lo))
+            found = o;
+    }
+    return found;
+}
+
+/* Returns: NULL without memory */
+static struct peet__foreign_other *new_other(struct peet__foreign_image *image, uint64_t lo)
+{
+    struct peet__foreign_other *more = image->others;
+    if (!(image->nothers & (image->nothers - 1))) /* as many as there are, or one */
+        more = realloc(more, (image->nothers ? 2 * (size_t)image->nothers : 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    image->others = more;
+    more[image->nothers] = (struct peet__foreign_other){.lo = lo};
+    return &more[image->nothers++];
+}
+
+/* A symbol of a function that no frame describes. */
+static void name_other(struct peet__foreign_image *image, uint64_t lo, const char *name, unsigned bind)
+{
+    const unsigned n = functions_up_to(image, lo);
+    if (!n || lo < image->functions[n - 1].hi)
+        return;
+    struct peet__foreign_other *o = other_of(image, &image->functions[n - 1], lo);
+    if (!o || o->lo != lo)
+        o = new_other(image, lo);
+    if (!o)
+        return;
+    const int better = o->name ? rank_of(o->bind, o->name) - rank_of(bind, name) : 1;
+    if (better > 0 || (better == 0 && strcmp(name, o->name) < 0))
+        o->name = name, o->bind = bind;
+}
+
 /* Functions get their names, which are those in the file: it stays open.  Returns: whether there is a table of all symbols */
 static int read_symbols(struct peet__foreign_image *image, Elf *elf)
 {
@@ -208,6 +250,8 @@ static int read_symbols(struct peet__foreign_image *image, Elf *elf)
             const int better = f && f->name ? rank_of(f->bind, f->name) - rank_of(ELF64_ST_BIND(s->st_info), name) : 1;
             if (f && (better > 0 || (better == 0 && strcmp(name, f->name) < 0)))
                 f->name = name, f->bind = ELF64_ST_BIND(s->st_info);
+            if (!f && type == STT_FUNC)
+                name_other(image, lo, name, ELF64_ST_BIND(s->st_info));
         }
     }
     return whole;
@@ -250,24 +294,49 @@ static const char *stubs(const struct peet__foreign_image *image, const struct p
                                                                 : NULL;
 }
 
-struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
+static const char *place_as_name(const struct peet__foreign_image *image, uint64_t lo)
 {
     char text[256];
+    snprintf(text, sizeof text, "%s+0x%llx", image->name ? image->name : "", (unsigned long long)(lo - image->bias));
+    const char *const name = strdup(text);
+    return name ? name : "";
+}
+
+/* Code behind the end of a function that a frame describes: of another one. */
+static struct peet_foreign_function *name_behind(struct peet__foreign_image *image,
+    const struct peet__foreign_function *f, uint64_t pc)
+{
+    struct peet__foreign_other *o = other_of(image, f, pc);
+    if (!o && !(o = new_other(image, f->hi)))
+        return NULL;
+    if (o->pub || !(o->pub = calloc(1, sizeof *o->pub)))
+        return o->pub;
+    uint64_t hi = f < image->functions + image->nfunctions - 1 ? f[1].lo : image->hi;
+    for (unsigned k = 0; k < image->nothers; k++)
+        if (image->others[k].lo > o->lo && image->others[k].lo < hi)
+            hi = image->others[k].lo;
+    o->pub->image = image->name;
+    o->pub->pc = o->lo;
+    o->pub->bytes = (uint32_t)(hi - o->lo);
+    o->pub->name = o->name ? o->name : place_as_name(image, o->lo);
+    return o->pub;
+}
+
+struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f,
+    uint64_t pc)
+{
+    if (!image->has_names)
+        load_symbols(image);
+    if (pc >= f->hi)
+        return name_behind(image, f, pc);
     if (f->pub || !(f->pub = calloc(1, sizeof *f->pub)))
         return f->pub;
     f->pub->image = image->name;
     f->pub->pc = f->lo;
     f->pub->bytes = (uint32_t)(f->hi - f->lo);
-    if (!image->has_names)
-        load_symbols(image);
     f->pub->name = f->name ? f->name : stubs(image, f);
-    if (!f->pub->name) {
-        snprintf(text, sizeof text, "%s+0x%llx", image->name ? image->name : "",
-            (unsigned long long)(f->lo - image->bias));
-        f->pub->name = strdup(text);
-    }
     if (!f->pub->name)
-        f->pub->name = "";
+        f->pub->name = place_as_name(image, f->lo);
     return f->pub;
 }
 

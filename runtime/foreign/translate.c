@@ -169,7 +169,7 @@ static int describe(struct peet_foreign_block *d, const struct peet__foreign_pla
     struct peet_insn *insns = copy(p->insns + part->insn, part->ninsns, sizeof *insns);
     uint8_t *regs = copy(p->regs, p->nregs, 1);
     d->pc = part->pc;
-    d->function = peet__foreign_name(p->image, f);
+    d->function = peet__foreign_name(p->image, f, part->pc);
     d->refs = copy(p->refs + part->ref, part->nrefs, sizeof *d->refs);
     d->values = copy(p->values + part->value, part->nvalues, sizeof *d->values);
     d->insns = insns;

@@ -53,6 +53,13 @@ struct peet__foreign_image {
     uint8_t *aims;                   /* a bit for each byte of text that some jump or call may go to from far away */
     struct peet__foreign_function *functions; /* by address */
     unsigned nfunctions;
+    struct peet__foreign_other { /* functions that no frame describes: between those that frames do, by their symbols */
+        uint64_t lo;             /* the first one behind a function: where that ends */
+        const char *name;        /* NULL: it has none */
+        unsigned bind;
+        struct peet_foreign_function *pub;
+    } *others;
+    unsigned nothers;
     uint8_t *cache, *cache_at, *cache_end; /* within reach */
     size_t cache_bytes;
     struct peet__foreign_cache {
@@ -101,9 +108,10 @@ int peet__foreign_lies_in(const struct dl_phdr_info *info, uint64_t pc);
 int peet__foreign_is_loaded(const struct peet__foreign_image *image);
 /** The image is in the list no more. */
 void peet__foreign_image_remove(struct peet__foreign_image *image);
-/** What is told of a function; its name is looked up when it is wanted.  NULL: out of memory */
+/** What is told of the function of this code, which is @function or lies behind it; its name is looked up when it is wanted.
+ * NULL: out of memory */
 struct peet_foreign_function *peet__foreign_name(struct peet__foreign_image *image,
-    struct peet__foreign_function *function);
+    struct peet__foreign_function *function, uint64_t pc);
 /** May some direct jump or call of the image go there? */
 int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
 

@@ -36,4 +36,46 @@ for folder in "$PWD/debug" /nonexistent; do
     place=$(jq -r '.counts.functions[] | select(.image == "library.so" and .name != "exported") | .name' places/stats.json)
     [[ $place == library.so+0x* ]] || fail "no place: $place"
 done
+
+# Code that no frame describes is not the function's before it: it has its symbol's name, with or without a size, or the place.
+cat >bare.s <<'END'
+    .text
+    .globl framed
+    .type framed, @function
+framed:
+    .cfi_startproc
+    movl $1, %eax
+    ret
+    .cfi_endproc
+    .size framed, .-framed
+    .type bare, @function
+bare:
+    movl $2, %eax
+    jmp next
+    .type next, @function
+next:
+    addl $3, %eax
+    ret
+    .size next, .-next
+    .globl calls_bare
+    .type calls_bare, @function
+calls_bare:
+    .cfi_startproc
+    call framed
+    call bare
+    call bare
+    ret
+    .cfi_endproc
+    .size calls_bare, .-calls_bare
+    .section .note.GNU-stack,"",@progbits
+END
+printf 'int calls_bare(void);\nint main(void) { return calls_bare() != 5; }\n' >calls.c
+must "$PEET_PLAIN_CC" -shared -Wl,-Bsymbolic -o libbare.so bare.s
+must "$peetcc" -O1 -o calls calls.c ./libbare.so
+of_bare() { jq -r '[.counts.functions[] | select(.image == "libbare.so") | "\(.name) \(.calls) \(.instructions)"] | sort | join(", ")' bare/stats.json; }
+must "$peet" run -q --observe counts --observe profile -d bare -- ./calls
+equal "code without frames" "$(of_bare)" "bare 2 4, calls_bare 1 4, framed 1 2, next 2 4"
+must strip libbare.so
+must "$peet" run -q --observe counts --observe profile -d bare -- ./calls
+[[ $(of_bare) =~ ^calls_bare\ 1\ 4,\ framed\ 1\ 2,\ libbare.so\+0x[0-9a-f]*\ 2\ 8$ ]] || fail "code without frames and names: $(of_bare)"
 exit 0
