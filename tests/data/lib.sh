@@ -13,11 +13,10 @@ observe() {
     grep -q "^wrong	0	${early:-0}\$" "$dir/structures.txt" || fail "$dir: $(tail -n 1 "$dir/structures.txt") references are in other objects than said"
 }
 
-# field DIR KIND NAME FIELD: of the only structure of that kind and name (a pattern of awk, whole)
+# field DIR KIND NAME FIELD: of the only structure of that kind and name (a pattern of awk, whole; -v would take its backslashes)
 field() {
-    kind=$2 name="^($3)\$" want=$4 awk -F'\t' '
-        BEGIN { kind = ENVIRON["kind"]; name = ENVIRON["name"]; want = ENVIRON["want"] # not by -v, where some take escapes for what they stand for
-                n = split("kind name type function file line element objects live bytes bytes_live peak references flags path members", f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
+    name="^($3)\$" awk -F'\t' -v kind="$2" -v want="$4" '
+        BEGIN { name = ENVIRON["name"]; n = split("kind name type function file line element objects live bytes bytes_live peak references flags path members", f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
         $1 == kind && $2 ~ name { print $at[want]; found++ }
         END { if (found != 1) print "(" found + 0 " structures are called " name ")" }' "$1/structures.txt"
 }
