@@ -5,8 +5,9 @@
  * from here.  Each call takes its turn.  What is copied from and to the subject's memory is noted as ranges; the
  * streams' own buffers are the library's business.
  *
- * flockfile() is a mutex of the mapper's, which the other functions take while any stream is held: the library's own
- * lock would stop the process.
+ * flockfile() is a mutex of the mapper's, which the other functions take from the first flockfile() on: the library's own
+ * lock would stop the process.  They take it also while no stream is held, since what they do to the stream comes before
+ * what is done under the next flockfile(), as observers see it.
  */
 #include "world/world.h"
 
@@ -43,7 +44,7 @@ enum { UNBUFFERED = 0x2, FAILED = 0x20, LINE_BUFFERED = 0x200 };
 
 /* ------------------------------------------------------------------------------------------- turns, locks */
 
-static unsigned held; /* streams that a context holds by flockfile(), times how often */
+static int locks; /* the program locks streams */
 
 static int lock(FILE *f)
 {
@@ -63,7 +64,7 @@ int peet__stream_enter(FILE *f)
     if (!peet__world_concurrent())
         return 0;
     peet_rt_order();
-    return held && lock(f) == 0;
+    return locks && lock(f) == 0;
 }
 
 void peet__stream_leave(FILE *f, int locked)
@@ -80,7 +81,7 @@ SIM(void, flockfile, FILE *f)
     if (!SUBJECT) {
         REAL(flockfile)(f);
     } else {
-        held++;
+        locks = 1;
         lock(f);
     }
 }
@@ -91,7 +92,7 @@ SIM(int, ftrylockfile, FILE *f)
     if (!SUBJECT)
         return REAL(ftrylockfile)(f);
     int error = (int)peet_rt_event(PEET_ABSTRACT_MUTEX_TRYLOCK, 2, args);
-    held += error == 0;
+    locks = 1;
     return error;
 }
 
@@ -101,7 +102,6 @@ SIM(void, funlockfile, FILE *f)
         REAL(funlockfile)(f);
     } else {
         unlock(f);
-        held -= held != 0;
     }
 }
 
