@@ -82,6 +82,13 @@ PUBLIC int pthread_getname_np(pthread_t thread, char *name, size_t bytes)
     return 0;
 }
 
+/** For what the kernel's files say of threads (runtime/world/world_tasks.c). */
+const char *peet__thread_name_at(uint64_t thread_pointer)
+{
+    const struct peet__thread *t = peet__thread_of((pthread_t)thread_pointer);
+    return t && *t->name ? t->name : program_invocation_short_name;
+}
+
 /* The same names, of the calling thread.  The kernel's is the process's, which is main's. */
 PUBLIC int prctl(int option, ...)
 {

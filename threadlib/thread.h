@@ -102,6 +102,8 @@ static inline int peet__thread_kept(void)
 struct peet__thread *peet__thread_self(void);
 /** The thread of a pthread_t; NULL: there is none. */
 struct peet__thread *peet__thread_of(pthread_t thread);
+/** The name of the thread with this thread pointer, of the program if it has none. */
+const char *peet__thread_name_at(uint64_t thread_pointer);
 /** Memory that the subject does not see: neither its heap's nor in its stream. */
 void *peet__own_calloc(size_t n, size_t bytes);
 void peet__own_free(void *p);

@@ -203,10 +203,14 @@ int peet__fd_open(const char *path, int flags);
 
 /** Bytes of the run's random numbers, of the running context's own sequence. */
 void peet__world_random(void *bytes, size_t n);
-/** Whether this path names what the run has of its own: random numbers, lists of the machine's processors. */
+/** Whether this path names what the run has of its own: random numbers, lists of the machine's processors, what the kernel would
+ * say of threads. */
 int peet__world_is_own(const char *path);
 /** A descriptor of what such a path names; -1 and errno */
 int peet__world_own_file(const char *path);
+/** world_tasks.c: the same of files about threads of the subject's alone. */
+int peet__world_is_task(const char *path);
+int peet__world_task_file(const char *path);
 /** Whether it is a descriptor of random numbers that has given all: it begins again with other ones. */
 int peet__world_random_more(int fd);
 

@@ -372,12 +372,13 @@ static int processors_file(void)
 
 int peet__world_is_own(const char *path)
 {
-    return path && peet__world_readable(path, 1) && (is_random(path) || is_processors(path));
+    return path && peet__world_readable(path, 1) &&
+        (is_random(path) || is_processors(path) || peet__world_is_task(path));
 }
 
 int peet__world_own_file(const char *path)
 {
-    return is_random(path) ? random_file() : processors_file();
+    return is_random(path) ? random_file() : is_processors(path) ? processors_file() : peet__world_task_file(path);
 }
 
 int peet__world_random_more(int fd)
