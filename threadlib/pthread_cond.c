@@ -97,7 +97,10 @@ static uint64_t wait_here(pthread_cond_t *cond, pthread_mutex_t *mutex, int kind
         return wait_for_others(mutex, deadline);
     if (shared)
         peet__mutex_shared_unlock(mutex);
+    peet__mutex_unmarks(mutex);
     uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, (uint64_t)cond, (uint64_t)mutex, (uint64_t)kind, deadline);
+    if (err == 0 || err == ETIMEDOUT || err == EINTR) /* the mutex is had again */
+        peet__mutex_marks(mutex);
     if (shared)
         peet__mutex_shared_lock(mutex);
     return err;

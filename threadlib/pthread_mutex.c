@@ -46,6 +46,7 @@ PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *att
         PEET__REAL_MADE(m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
     if (!peet__simulating())
         return err;
+    peet__mutex_unmarks(m);
     peet__lock_forget((uint64_t)m);
     if (err == 0)
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
@@ -81,17 +82,20 @@ static int attempt_spin(void *lock)
     return PEET__REAL(pthread_spin_trylock)(lock);
 }
 
-/* A request to lock, of any kind; a robust mutex may say more. */
-static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
+/* A request to lock, of any kind; a robust mutex may say more.  Inlined: the caller has a frame where the thread waits. */
+static inline __attribute__((always_inline)) int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
 {
     uint64_t args[] = {(uint64_t)m, (uint64_t)kind, deadline};
     const unsigned nargs = type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2;
     if (__builtin_expect(peet__robust(m), 0))
         return peet__robust_locked(m, (int)peet_rt_event(type, nargs, args));
+    peet__mutex_overwritten(m, kind);
     int err = peet__lock_request(type, nargs, args);
     if (err == 0 && __builtin_expect(peet__mutex_shared(m), 0))
         err =
             peet__shared_lock(attempt, m, type != PEET_ABSTRACT_MUTEX_LOCK, deadline, PEET_ABSTRACT_MUTEX_UNLOCK, args);
+    if (err == 0)
+        peet__mutex_marks(m);
     return err;
 }
 
@@ -147,6 +151,7 @@ PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
         return peet__robust_unlocks(m) != 0 ? EPERM : (int)peet_rt_event(PEET_ABSTRACT_MUTEX_UNLOCK, 2, args);
     if (__builtin_expect(peet__mutex_shared(m), 0))
         peet__mutex_shared_unlock(m);
+    peet__mutex_unmarks(m);
     return peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
 }
 

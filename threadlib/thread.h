@@ -171,6 +171,14 @@ void peet__sem_known(uint64_t object, uint64_t value);
 /** A wait at a barrier for so many.  Returns: as the event does */
 uint64_t peet__barrier_request(uint64_t object, uint64_t count);
 
+/* ------------------------------------------------- mutexes that are made new by plain stores (overwritten.c) */
+
+/** The caller has got the mutex; it is about to give it back, or it is about to be another one. */
+void peet__mutex_marks(pthread_mutex_t *m);
+void peet__mutex_unmarks(pthread_mutex_t *m);
+/** The caller is about to ask for the mutex: if it has been overwritten since somebody got it, it is free. */
+void peet__mutex_overwritten(pthread_mutex_t *m, int kind);
+
 /* ------------------------------------------------------------------------------------- robust mutexes */
 
 static inline int peet__robust(const pthread_mutex_t *m)

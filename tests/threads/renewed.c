@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that are initialised while threads wait for what was there: the new object is free, and they wait on for ever. */
+/* Objects that are initialised while threads wait for what was there: the new object is free, and they wait on for ever.  Mutexes that
+ * are locked and made new by plain stores are free, too. */
 #include "harness.h"
 #include <semaphore.h>
 
@@ -126,4 +127,82 @@ CASE(other_thread)
     OK(pthread_mutex_lock(&m));
     OK(pthread_mutex_unlock(&m));
     EQUAL(gone_on, 0);
+}
+
+static void *leave_locked(void *mutex)
+{
+    OK(pthread_mutex_lock(mutex));
+    return mutex;
+}
+
+/* It is free, and a lock, whoever made it new. */
+static void is_new(pthread_mutex_t *m)
+{
+    OK(pthread_mutex_lock(m));
+    OK(pthread_mutex_unlock(m));
+    OK(pthread_mutex_trylock(m));
+    OK(pthread_mutex_unlock(m));
+    OK(pthread_mutex_lock(m));
+    long busy = 0;
+    pthread_t t = start((void *(*)(void *))pthread_mutex_trylock, m);
+    busy = (long)(int)(long)finish(t);
+    EQUAL(busy, EBUSY);
+    OK(pthread_mutex_unlock(m));
+}
+
+CASE(stores_of_the_owner)
+{
+    static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    OK(pthread_mutex_lock(&m));
+    m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    is_new(&m);
+    OK(pthread_mutex_lock(&m));
+    memset(&m, 0, sizeof m);
+    finish(start(use, &m));
+    is_new(&m);
+    OK(pthread_mutex_lock(&m));
+    m = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    OK(pthread_mutex_lock(&m));
+    OK(pthread_mutex_lock(&m));
+    OK(pthread_mutex_unlock(&m));
+    OK(pthread_mutex_unlock(&m));
+    EQUAL(pthread_mutex_unlock(&m), EPERM);
+}
+
+CASE(stores_after_the_owner)
+{
+    static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    finish(start(leave_locked, &m));
+    EQUAL(pthread_mutex_trylock(&m), EBUSY);
+    m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    is_new(&m);
+    finish(start(leave_locked, &m));
+    memset(&m, 0, sizeof m);
+    finish(start(use, &m));
+    is_new(&m);
+}
+
+CASE(stores_after_a_wait)
+{
+    static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    const struct timespec past = {1, 0};
+    OK(pthread_mutex_lock(&m));
+    EQUAL(pthread_cond_timedwait(&c, &m, &past), ETIMEDOUT);
+    EQUAL(pthread_mutex_trylock(&m), EBUSY);
+    m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    is_new(&m);
+}
+
+/* On the stack, again at the same place. */
+static __attribute__((noinline)) int try_here(void)
+{
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    return pthread_mutex_trylock(&m);
+}
+
+CASE(stacks_that_are_used_again)
+{
+    for (int i = 0; i < 5; i++)
+        OK(try_here());
 }

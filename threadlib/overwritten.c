@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutexes that a program makes new by plain stores although they are locked: it assigns PTHREAD_MUTEX_INITIALIZER, clears the
+ * memory, or uses a stack again.  To the C library such a mutex is free, and so it is here.
+ *
+ * Owners are the mapper's, which does not see stores.  So a thread that has got a mutex leaves a mark in it, where the C library
+ * has something of robust mutexes only, and remembers that it did.  Who asks for a mutex that is remembered and has no mark
+ * initialises it first.
+ *
+ * Mark and memory of it are always set and taken back together, by the owner, between two events; of two threads that find no
+ * mark one initialises.  What is not remembered, because another mutex has its place, is not looked at: it stays locked.  Views of memory may hide a mark: there is none in runs that have them.
+ */
+#include "shared.h"
+#include "thread.h"
+#include "views/domain_internal.h"
+
+#include <peet/module.h>
+
+enum { PLACES = 1024 };
+static pthread_mutex_t *marked[PLACES];
+
+static pthread_mutex_t **place_of(const pthread_mutex_t *m)
+{
+    return &marked[((uint64_t)m / sizeof(void *) * 0x9e3779b97f4a7c15u) >> 54];
+}
+_Static_assert(PLACES == 1 << (64 - 54), "the highest bits");
+
+static void **mark_of(pthread_mutex_t *m)
+{
+    return (void **)&m->__data.__list.__next;
+}
+
+void peet__mutex_marks(pthread_mutex_t *m)
+{
+    if (peet__robust(m) || peet__mutex_shared(m) || peet__domains_on())
+        return;
+    *place_of(m) = m;
+    *mark_of(m) = m;
+}
+
+void peet__mutex_unmarks(pthread_mutex_t *m)
+{
+    pthread_mutex_t **const place = place_of(m);
+    if (*place != m)
+        return;
+    *place = NULL;
+    if (*mark_of(m) == m)
+        *mark_of(m) = NULL;
+}
+
+void peet__mutex_overwritten(pthread_mutex_t *m, int kind)
+{
+    pthread_mutex_t **const place = place_of(m);
+    if (__builtin_expect(*place != m || *mark_of(m), 1))
+        return;
+    *place = NULL;
+    peet__lock_forget((uint64_t)m);
+    peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)m, PEET_SYNC_MUTEX, (uint64_t)kind);
+}
