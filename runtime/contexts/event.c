@@ -59,14 +59,15 @@ void peet__yield_turn(int processor)
 extern int peet__cancellation_due(void) __attribute__((weak));
 
 /* An interrupt may come to the mapper after the context has gone on and has seen what it was about: the wait
- * that it ends then is not the one that was meant. */
+ * that it ends then is not the one that was meant.  Not so with a condition: its mutex was free in between, and whoever
+ * had it may have signalled, so that the wait is over as by a spurious wake-up. */
 static int interrupted_for_nothing(unsigned type, uint64_t result, uint64_t handled)
 {
     const struct peet_ctx *ctx = peet__rt.current;
     if (type == PEET_ABSTRACT_IO_WAIT ? result != (PEET_FAILED | EINTR) : result != EINTR)
         return 0;
-    if (type != PEET_ABSTRACT_IO_WAIT && type != PEET_ABSTRACT_SEM_WAIT && type != PEET_ABSTRACT_COND_WAIT &&
-        type != PEET_ABSTRACT_SLEEP && type != PEET_ABSTRACT_THREAD_JOIN)
+    if (type != PEET_ABSTRACT_IO_WAIT && type != PEET_ABSTRACT_SEM_WAIT && type != PEET_ABSTRACT_SLEEP &&
+        type != PEET_ABSTRACT_THREAD_JOIN)
         return 0;
     return ctx->handled == handled && !(ctx->waits & peet__signals_waiting(ctx)) &&
         !(peet__cancellation_due && peet__cancellation_due());

@@ -337,3 +337,45 @@ CASE(signals_by_the_hundred)
         finish(t[i]);
     EQUAL(counter, 800);
 }
+
+/* Two that take turns, and a third that interrupts them all the time: whoever is signalled while it wants its mutex
+ * back after an interrupt sees what has changed. */
+enum { TURNS = 2000, INTERRUPTS = 3000 };
+static int turn;
+
+static void *with_turns(void *arg)
+{
+    const int me = arg != NULL;
+    OK(pthread_mutex_lock(&m));
+    for (int i = 0; i < TURNS; i++) {
+        while (turn != me)
+            OK(pthread_cond_wait(&cond, &m));
+        for (volatile int k = 0; k < 100; k++)
+            ;
+        turn = !me;
+        OK(pthread_cond_signal(&cond));
+    }
+    OK(pthread_mutex_unlock(&m));
+    OK(sem_wait(&leave)); /* no signal finds it gone */
+    return arg;
+}
+
+CASE(condition_in_turns)
+{
+    pthread_t t[2];
+    OK(pthread_mutex_init(&m, NULL));
+    install(SA_RESTART);
+    sem_init(&leave, 0, 0);
+    t[0] = start(with_turns, NULL);
+    t[1] = start(with_turns, &turn);
+    for (int i = 0; i < INTERRUPTS; i++) {
+        OK(pthread_kill(t[i % 2], SIGUSR1));
+        for (volatile int k = 0; k < i % 97; k++)
+            ;
+    }
+    sem_post(&leave);
+    sem_post(&leave);
+    for (int i = 0; i < 2; i++)
+        finish(t[i]);
+    OK(pthread_mutex_destroy(&m));
+}
