@@ -50,6 +50,28 @@ const char *peet__sync_name(const struct peet_map *map, uint64_t address, char *
     return buffer;
 }
 
+/**
+ * The futex that an object belongs to: threadlib/futex.c makes each of a lock and a condition, at addresses where no
+ * object of the program's begins.  Returns: its word's address; 0: the object is what it is
+ */
+static uint64_t futex_of(const struct peet_map_key *key)
+{
+    if (key->type == PEET_SYNC_COND && key->address % 4 == 2)
+        return key->address - 2;
+    return key->type == PEET_SYNC_MUTEX && key->address % 4 == 1 ? key->address - 1 : 0;
+}
+
+static void say_object(const struct peet_map *map, const struct peet_map_object *o, char *text, size_t bytes)
+{
+    const uint64_t futex = futex_of(&o->key);
+    const char *kind = o->key.type == PEET_SYNC_COND ? "condition variable" : peet__sync_kind_names[o->key.type];
+    char name[100];
+
+    if (futex)
+        kind = o->key.type == PEET_SYNC_COND ? "futex" : "the lock of futex";
+    say(text, bytes, "%s %s", kind, peet__sync_name(map, futex ? futex : o->key.address, name, sizeof name));
+}
+
 static void say_holder(const struct peet_map *map, const struct peet_map_context *c, uint32_t owner, const char *how,
     char *text, size_t bytes)
 {
@@ -75,7 +97,6 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
 {
     const struct peet_map_object *o = c->waiting;
     const uint64_t *a = c->request.args;
-    char name[100];
 
     if (c->state != PEET_MAP_BLOCKED && c->next_step != PEET_STEP_LOCK) {
         say(text, bytes, "a change of the memory that it reads again and again");
@@ -91,9 +112,7 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
         return;
     }
     if (o) {
-        say(text, bytes, "%s %s",
-            o->key.type == PEET_SYNC_COND ? "condition variable" : peet__sync_kind_names[o->key.type],
-            peet__sync_name(map, o->key.address, name, sizeof name));
+        say_object(map, o, text, bytes);
         switch (o->key.type) {
         case PEET_SYNC_MUTEX:
             if (o->held)
@@ -256,6 +275,22 @@ static int by_waits(const void *a, const void *b)
 
 enum { TOP = 20 };
 
+/** An object's name where the program has one; a futex always has one, since its objects' addresses are peet's. */
+static void name_json(const struct peet_map *map, const struct peet_map_key *key, json_t *entry)
+{
+    const uint64_t futex = futex_of(key);
+    char name[160], lock[180];
+
+    if (!map->config.name_of ||
+        !map->config.name_of(map->config.report_arg, futex ? futex : key->address, name, sizeof name)) {
+        if (!futex)
+            return;
+        snprintf(name, sizeof name, "0x%" PRIx64, futex);
+    }
+    snprintf(lock, sizeof lock, "lock of futex %s", name);
+    json_object_set_new(entry, "name", peet_stats_text(futex && key->type == PEET_SYNC_MUTEX ? lock : name));
+}
+
 /** The objects for which contexts have waited longest. */
 static json_t *objects_json(const struct peet_map *map)
 {
@@ -271,18 +306,17 @@ static json_t *objects_json(const struct peet_map *map)
     if (all)
         qsort(all, i, sizeof *all, by_waits);
     for (unsigned k = 0; all && k < i && k < TOP; k++) {
+        const char *kind = peet__sync_kind_names[all[k]->key.type];
         json_t *entry;
 
+        if (all[k]->key.type == PEET_SYNC_COND && futex_of(&all[k]->key))
+            kind = "futex";
         snprintf(address, sizeof address, "0x%" PRIx64, all[k]->key.address);
-        entry = json_pack("{s:s,s:s,s:o,s:o,s:o}", "address", address, "kind", peet__sync_kind_names[all[k]->key.type],
-            "waits", peet_stats_u64(all[k]->waits), "waited_cycles", peet_stats_u64(all[k]->waited_cycles),
-            "longest_cycles", peet_stats_u64(all[k]->longest_cycles));
-        if (entry && map->config.name_of) {
-            char name[160];
-
-            if (map->config.name_of(map->config.report_arg, all[k]->key.address, name, sizeof name))
-                json_object_set_new(entry, "name", peet_stats_text(name));
-        }
+        entry = json_pack("{s:s,s:s,s:o,s:o,s:o}", "address", address, "kind", kind, "waits",
+            peet_stats_u64(all[k]->waits), "waited_cycles", peet_stats_u64(all[k]->waited_cycles), "longest_cycles",
+            peet_stats_u64(all[k]->longest_cycles));
+        if (entry)
+            name_json(map, &all[k]->key, entry);
         json_array_append_new(list, entry);
     }
     free(all);

@@ -238,3 +238,33 @@ for machine in ideal bus; do
         equal "instructions, $machine, $how" "$(value out/stats.json totals.instructions)" "$(value seen/stats.json totals.instructions)"
     done
 done
+
+# A futex is called one, by the name of its word: the report of a deadlock and stats.json know nothing of what it is made of.
+cat >word.c <<'END'
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static unsigned word;
+static void *wakes(void *arg)
+{
+    for (volatile int i = 0; i < 1000; i++)
+        ;
+    syscall(SYS_futex, &word, FUTEX_WAKE, 1, 0, 0, 0);
+    return arg;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, wakes, 0);
+    syscall(SYS_futex, &word, FUTEX_WAIT, 0, 0, 0, 0);
+    syscall(SYS_futex, &word, FUTEX_WAIT, 0, 0, 0, 0); /* nobody is left to wake it */
+    return 0;
+}
+END
+must "$peetcc" -O2 -pthread word.c -o word
+status=0
+"$peet" run -q --cores 2 -d out -- ./word 2>err.txt || status=$?
+equal "status of a futex that nobody wakes" $status 3
+says "context 0 waits for futex word (0x[0-9a-f]*);"
+equal "what was waited for" "$(value out/stats.json sync.contended.0.kind) $(value out/stats.json sync.contended.0.name)" "futex word"
