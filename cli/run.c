@@ -200,6 +200,8 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         err = peet_cli_supervise(&subject, &ending, error);
     }
     free(subject.argv);
+    if (!err && access(folder->stats, F_OK) == 0) /* it may have ended without having executed anything: by a signal */
+        begun(folder);
     const int status = err ? peet_cli_fail(error) : show_results(options, folder, &ending);
     const int refused = err || (looks_refused(&ending) && access(folder->stats, F_OK) != 0);
     if (refused && peet_cli_folder_refused(folder, error))

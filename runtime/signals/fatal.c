@@ -128,12 +128,13 @@ PUBLIC uint64_t *peet_rt_crash_end(void)
     return crash_end;
 }
 
-/* In a handler, where the kernel blocks all. */
-static void let_faults_come(void)
+/* In a handler, where the kernel blocks all: faults, and what says that nobody wants to wait for those who go on. */
+static void let_ends_come(int signal)
 {
     peet__rt.kernel_mask = ~0ul;
     peet__mask_tell(~(peet__signal_bit(SIGSEGV) | peet__signal_bit(SIGBUS) | peet__signal_bit(SIGFPE) |
-        peet__signal_bit(SIGILL)));
+        peet__signal_bit(SIGILL) | peet__signal_bit(SIGINT) | peet__signal_bit(SIGTERM) | peet__signal_bit(SIGHUP) |
+        peet__signal_bit(signal)));
 }
 
 static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
@@ -142,7 +143,8 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     struct crash crash = {.signal = signal};
     crash.pc = uc ? peet__uc_pc(uc) : 0;
     crash.address = peet__fatal_is_fault(signal, info) ? peet__domain_primary((uint64_t)info->si_addr) : 0;
-    if (from_outside(signal, info))
+    const int outside = from_outside(signal, info);
+    if (outside)
         crash.pc = PEET_RT_OUTSIDE;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
@@ -155,7 +157,9 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
         peet__set_fs(rt->thread);
     if (crash_end && uc) { /* those who go on may crash, too: crashes_meanwhile() */
         peet__sigstack_leave(rt->current, __builtin_frame_address(0), (uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
-        let_faults_come();
+        let_ends_come(signal);
+        if (outside)
+            peet__fatal_watch(signal, HANG_SECONDS);
     }
     if (rt->hooks.crashed)
         peet__call_on(crash_stack + CRASH_BYTES, call_hook, &crash);
@@ -214,6 +218,14 @@ int peet__fatal_watched(int signal, const siginfo_t *info, void *uc)
     struct peet__rt *rt = &peet__rt;
     if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &watch_timer)
         return 0;
+    if (crashing && rt->simulated) { /* results are written; who goes on for them may be in a loop without end */
+        if (rt->in_subject && rt->resumes == watch_resumes) {
+            rt->simulated = 0;
+            die_by(signal);
+        }
+        watch_resumes = rt->resumes;
+        return 1;
+    }
     if (rt->simulated && !rt->in_subject && rt->resumes == watch_resumes) {
         /* with much else to do the computer may have let it work for a moment only; or it sleeps */
         if (processor_ns() - watch_ns > HANG_SECONDS * 900000000u || --watch_left <= 0)
@@ -310,7 +322,7 @@ static void crashes_meanwhile(int signal, const siginfo_t *info, const ucontext_
         return;
     peet__sigstack_leave(rt->current, __builtin_frame_address(0), (uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
     rt->current->crash_status = (uint8_t)(128 + signal);
-    let_faults_come();
+    let_ends_come(signal);
     peet__leave(PEET_YIELD_FULL);
     peet__die(127, "internal error: a context that had crashed was resumed");
 }

@@ -94,4 +94,44 @@ for signal in TERM KILL; do
     for _ in $(seq 100); do kill -0 "$subject" 2>/dev/null || break; sleep 0.05; done
     kill -0 "$subject" 2>/dev/null && fail "SIG$signal left the subject running"
 done
+
+# A signal ends a run whose threads are in a loop that nothing stops, of some minutes here: results are those up to then, and
+# nothing of an earlier run is left beside them.
+cat >loop.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+static void *loop(void *arg)
+{
+    volatile long sum = 0;
+    for (long i = 0; i < 1000000000000; i++)
+        sum += i;
+    return arg;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, loop, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+END
+must "$peetcc" -O2 -pthread -o loop loop.c
+for signal in TERM INT; do
+    rm -f out.txt
+    timeout -k 30 60 "$peet" run -q --cores 2 -d looped -- ./loop >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 200); do grep -q -s ready out.txt && break; sleep 0.05; done
+    sleep 0.5
+    kill -$signal $pid # timeout hands it on
+    wait $pid 2>/dev/null
+    status=$?
+    [ $status -eq $((128 + $(kill -l $signal))) ] || fail "SIG$signal in a loop: status $status: $(cat err.txt)"
+    grep -q 'the run was ended from outside' err.txt || fail "SIG$signal in a loop: $(cat err.txt)"
+    grep -q '"signal_name"' looped/stats.json || fail "SIG$signal in a loop: no results"
+    [ ! -e looped/.earlier ] || fail "SIG$signal in a loop: results of an earlier run are left"
+done
 exit 0
