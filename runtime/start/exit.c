@@ -11,12 +11,16 @@
  */
 #include "internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <peet/module.h>
 #include "heap/heap.h"
@@ -283,4 +287,37 @@ void peet__exit_prepare_early(void)
 PUBLIC pid_t vfork(void)
 {
     return fork();
+}
+
+/* The C library's own would end the parent by a call that nobody sees, and without its results. */
+PUBLIC int daemon(int nochdir, int noclose)
+{
+    static int (*real)(int, int);
+    if (!real)
+        real = (int (*)(int, int))peet__next("daemon");
+    if (!peet__rt.simulated && !peet__real_on())
+        return real(nochdir, noclose);
+    const pid_t child = fork();
+    if (child > 0)
+        _exit(0);
+    if (child < 0 || setsid() < 0)
+        return -1;
+    const int moved = nochdir || chdir("/") == 0;
+    (void)moved; /* the C library does not look either */
+    if (noclose)
+        return 0;
+    const int null = open("/dev/null", O_RDWR);
+    struct stat st;
+    if (null < 0)
+        return -1;
+    if (fstat(null, &st) != 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3)) {
+        close(null);
+        errno = ENODEV;
+        return -1;
+    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+    return 0;
 }

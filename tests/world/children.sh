@@ -14,4 +14,27 @@ for ms in 0010 0600; do
     grep -q '^byte x, status 0$' got || fail "a child of $ms ms: $(cat got)"
 done
 cmp -s hash.0010 hash.0600 || fail "the events depend on how long the child takes"
+# A program that goes on in the background ends its run, with results; what it does then it does as natively.
+cat >background.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    printf("before\n");
+    fflush(stdout);
+    if (daemon(1, 1) != 0)
+        return 1;
+    printf("after, %s a leader\n", getpid() == getsid(0) ? "as" : "not as");
+    fflush(stdout);
+    return daemon(0, 0) != 0;
+}
+END
+must "$peetcc" -O1 -o background background.c
+for how in "run --quiet --observe counts -d background.out" "run --quiet --cores 2 --machine bus -d background.out" "record --quiet -d background.rec"; do
+    timeout 60 "$peet" $how -- ./background >got 2>got.err || fail "$how of a daemon: status $?: $(cat got.err)"
+    for _ in $(seq 100); do grep -q after got && break; sleep 0.05; done
+    [ "$(cat got)" = "before"$'\n'"after, as a leader" ] || fail "$how of a daemon: $(cat got)"
+    [ ! -s got.err ] || fail "$how of a daemon: $(cat got.err)"
+done
+[ "$("$PEET_PREFIX/tests/json-get" background.out/stats.json end.reason)" = exit ] || fail "the end of a daemon's run"
 exit 0
