@@ -392,7 +392,9 @@ json_t *peet_cli_stats_load(const char *folder)
     errno = 0;
     json_t *stats = json_load_file(path, 0, &where);
     const char *why = where.line < 0 && errno ? strerror(errno) : where.text;
-    if (!stats)
+    if (!stats && !is_folder)
+        peet_cli_complain("%s: %s; this is no stats.json of peet run, nor a folder with one", path, why);
+    else if (!stats)
         peet_cli_complain(
             "%s: %s; \"peet run -d %s -- PROG\" makes it, \"peet run --observe dtrack ...\" with data structures", path,
             why, folder);

@@ -113,6 +113,15 @@ static int check_foreign(const char *path, const struct peet_config *config, int
     return 0;
 }
 
+/* Does the file end before its table of sections, which linkers write last? */
+static int is_cut_off(int fd, const Elf64_Ehdr *file)
+{
+    struct stat status;
+    const uint64_t table = (uint64_t)file->e_shnum * file->e_shentsize;
+    return file->e_ident[EI_CLASS] == ELFCLASS64 && fstat(fd, &status) == 0 &&
+        ((uint64_t)status.st_size < table || file->e_shoff > (uint64_t)status.st_size - table);
+}
+
 /* Scripts are common enough (libtool's, wrappers) to deserve a message of their own. */
 static int check_kind(const char *path, struct peet_error *error)
 {
@@ -127,6 +136,8 @@ static int check_kind(const char *path, struct peet_error *error)
             "%s was not built by peetcc: it is a script; name the program that it starts", path);
     else if (got < 4 || memcmp(start, "\177ELF", 4) != 0)
         peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is not an ELF program", path);
+    else if (got == (ssize_t)sizeof(file) && is_cut_off(fd, &file))
+        peet_error_set(error, PEET_EINVALID, "cannot run %s: the file is cut off: it ends before its sections", path);
     else if (got == (ssize_t)sizeof(file) && is_library(fd, &file))
         peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a shared library; name a program that uses it",
             path);

@@ -84,6 +84,9 @@ echo text >text && chmod +x text
 run 2 '^peet: ./text was not built by peetcc: it is not an ELF' -- ./text
 : >empty && chmod +x empty
 run 2 '^peet: ./empty was not built by peetcc' -- ./empty
+head -c 4096 sum >short && chmod +x short
+run 2 '^peet: cannot run ./short: the file is cut off' -- ./short
+refuses 2 "this is no stats.json of peet run" "$peet" report text
 must "$peetcc" -shared -fPIC -o library.so sum.c
 run 2 '^peet: cannot run ./library.so: it is a shared library' -- ./library.so
 head -c 300 sum >cut && chmod +x cut
