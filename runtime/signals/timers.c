@@ -45,7 +45,7 @@ struct timer {
 static struct timer **timers;
 static unsigned ntimers, room;
 static int running;     /* the service context exists */
-static uint64_t object; /* what it waits at */
+static uint64_t timers_of_peet; /* what it waits at; reports show its name */
 
 static int simulated(void)
 {
@@ -209,7 +209,7 @@ static void service(uint64_t tp, uint64_t unused)
 {
     peet__mask_set(peet__rt.current, ~(uint64_t)0, 1);
     for (;;) {
-        uint64_t args[] = {(uint64_t)&object, next_deadline()};
+        uint64_t args[] = {(uint64_t)&timers_of_peet, next_deadline()};
         peet_rt_event(PEET_ABSTRACT_SEM_WAIT, 2, args);
         expire_due();
     }
@@ -219,7 +219,7 @@ static void service(uint64_t tp, uint64_t unused)
 static int tell_service(void)
 {
     if (running) {
-        uint64_t args[] = {(uint64_t)&object, 1};
+        uint64_t args[] = {(uint64_t)&timers_of_peet, 1};
         peet_rt_event(PEET_ABSTRACT_SEM_POST, 2, args);
         return 0;
     }
