@@ -55,14 +55,13 @@ static int starts_instruction(const struct window *w, uint64_t pc)
 /* The instructions that a jump at pc displaces.  Returns: whether it may. */
 static int find_window(struct peet__foreign_image *i, uint64_t pc, unsigned jump_bytes, struct window *w)
 {
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     struct peet__foreign_function *f = peet__foreign_function_of(i, pc);
     if (!f || pc + jump_bytes > i->hi)
         return 0;
     for (w->n = w->bytes = 0, w->over = 0; w->bytes < jump_bytes && w->n < MOST; w->n++) {
         struct peet__foreign_insn *insn = &w->insns[w->n];
         insn->pc = pc + w->bytes;
-        if (!(insn->length = (uint8_t)peet__foreign_decode(i, insn->pc, &insn->z, operands)))
+        if (!(insn->length = (uint8_t)peet__foreign_decode(i, insn->pc, &insn->z, NULL)))
             return 0;
         memcpy(insn->bytes, i->text + (insn->pc - i->lo), insn->length);
         w->bytes += insn->length;
@@ -137,13 +136,12 @@ static void write_jump(uint64_t at, uint64_t target)
 /* Only nops and the like between two functions? */
 static int is_free(struct peet__foreign_image *i, uint64_t lo, uint64_t hi)
 {
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisDecodedInstruction z;
     for (uint64_t at = lo; at < hi;) {
         if (is_filling(i, at)) {
             at++;
         } else {
-            if (!peet__foreign_decode(i, at, &z, operands) || z.mnemonic != ZYDIS_MNEMONIC_NOP)
+            if (!peet__foreign_decode(i, at, &z, NULL) || z.mnemonic != ZYDIS_MNEMONIC_NOP)
                 return 0;
             at += z.length;
         }

@@ -364,20 +364,36 @@ static int looks_like_jump(const struct peet__foreign_image *image, uint64_t at,
         at + 2 + (uint64_t)(int64_t)(int8_t)b[1] == pc;
 }
 
+/* Is there one of these from @from on, before @to?  The byte that would be its reach is what sixteen at once are compared
+ * with. */
+static int may_be_jumped_at(const struct peet__foreign_image *image, uint64_t from, uint64_t to, uint64_t pc)
+{
+    typedef uint8_t sixteen __attribute__((vector_size(16)));
+    const sixteen place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    for (uint64_t at = from; at < to; at += 16) { /* there are 16 bytes behind the text */
+        sixteen reach;
+        uint64_t found[2];
+        memcpy(&reach, image->text + (at - image->lo) + 1, 16);
+        const sixteen same = (sixteen)(reach == (uint8_t)(pc - at - 2) - place);
+        memcpy(found, &same, 16);
+        for (unsigned k = 0; (found[0] | found[1]) != 0 && k < 16 && at + k < to; k++)
+            if (looks_like_jump(image, at + k, pc))
+                return 1;
+    }
+    return 0;
+}
+
 /* Does a short jump go there?  Of the bytes that look like one, most are none: the functions around have to be read. */
 static int jumped_at(struct peet__foreign_image *image, uint64_t pc)
 {
     enum { BACK = 130, ON = 128 };
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisDecodedInstruction z;
     const uint64_t from = pc - image->lo > BACK ? pc - BACK : image->lo, to = image->hi - pc > ON ? pc + ON : image->hi;
-    int any = 0;
-    for (uint64_t at = from; at < to && !any; at++)
-        any = looks_like_jump(image, at, pc);
+    const int any = may_be_jumped_at(image, from, to, pc);
     for (unsigned k = function_from(image, from); any && k < image->nfunctions && image->functions[k].lo < to; k++) {
         const struct peet__foreign_function *f = &image->functions[k];
         for (uint64_t at = f->lo; at < f->hi; at += z.length) {
-            if (!peet__foreign_decode(image, at, &z, operands))
+            if (!peet__foreign_decode(image, at, &z, NULL))
                 return 1; /* who knows */
             if (z.raw.imm[0].is_relative && at + z.length + (uint64_t)z.raw.imm[0].value.s == pc)
                 return 1;

@@ -17,9 +17,10 @@ unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t 
         return 0;
     if (pc < image->lo || pc >= image->hi)
         return 0;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, image->text + (pc - image->lo), image->hi - pc, out, operands)))
-        return 0;
-    return out->length;
+    const uint8_t *const at = image->text + (pc - image->lo);
+    const ZyanStatus status = operands ? ZydisDecoderDecodeFull(&decoder, at, image->hi - pc, out, operands)
+                                       : ZydisDecoderDecodeInstruction(&decoder, NULL, at, image->hi - pc, out);
+    return ZYAN_SUCCESS(status) ? out->length : 0;
 }
 
 int peet__foreign_register(ZydisRegister r)

@@ -230,7 +230,7 @@ uint32_t peet__foreign_dead_at(const struct peet__foreign_image *image, uint64_t
 /** The arithmetic flags, which are one register here. */
 #define PEET__FOREIGN_ARITHMETIC \
     (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
-/** One instruction of an image's text as it was.  Returns: its length, 0: none */
+/** One instruction of an image's text as it was.  @operands: NULL: they are not wanted.  Returns: its length, 0: none */
 unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out,
     ZydisDecodedOperand *operands);
 /** Does a jump or call name its target itself? */
