@@ -160,8 +160,8 @@ static void write_status(FILE *out, const char *own, const struct peet_ctx *ctx,
 /* Returns: a descriptor or -1 */
 static int make_file(const char *path)
 {
+    static char own[TEXT], text[TEXT]; /* the thread's stack may be small */
     const char *file;
-    char own[TEXT], text[TEXT];
     struct peet_ctx *const ctx = thread_of(path, &file);
     if (!ctx || (strcmp(file, "comm") != 0 && !read_own(file, own)))
         return -1;
