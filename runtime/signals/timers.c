@@ -44,7 +44,7 @@ struct timer {
 
 static struct timer **timers;
 static unsigned ntimers, room;
-static int running;     /* the service context exists */
+static int running;             /* the service context exists */
 static uint64_t timers_of_peet; /* what it waits at; reports show its name */
 
 static int simulated(void)
