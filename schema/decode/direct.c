@@ -118,11 +118,20 @@ static int run_strips(struct peet_decode_state *s, struct peet_direct_run *run)
     return 1;
 }
 
+/* A note that nobody wants, if it comes next: no block comes before it.  Returns: whether it has been passed over */
+static inline int passes_over(const struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end)
+{
+    if (*inout_at == end || peet_decode_busy(s) || s->tail >= 0 ||
+        !peet__direct_unwanted(s->program->direct, **inout_at))
+        return 0;
+    *inout_at += 1 + PEET_RAW_NARGS(**inout_at);
+    return 1;
+}
+
 void peet_decode_pass_over(const struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end)
 {
-    while (*cursor != end && s->program->direct && !peet_decode_busy(s) && s->tail < 0 &&
-        peet__direct_unwanted(s->program->direct, **cursor))
-        *cursor += 1 + PEET_RAW_NARGS(**cursor);
+    while (s->program->direct && passes_over(s, cursor, end))
+        ;
 }
 
 /* The code was left before a block that was not due, and the context was not rolled back since: the block, and on after it.
@@ -281,10 +290,8 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
             at += 2;
             continue;
         }
-        if (at != end && !peet_decode_busy(s) && s->tail < 0 && peet__direct_unwanted(s->program->direct, *at)) {
-            at += 1 + PEET_RAW_NARGS(*at);
+        if (passes_over(s, &at, end))
             continue;
-        }
         const int is_shown = s->loop_left != 0 && !counts_iterations(s, (uint32_t)s->last);
         if (peet__decode_block(s, &at, end, want, 0, other_values(s), &event, &is_abstract, NULL) <= 0)
             break; /* never */
@@ -420,12 +427,10 @@ static int take(struct peet_decode_state *s, struct peet_direct_run *run, int an
                 run->final = 1;
                 continue;
             }
-            if (s->tail < 0) {
-                if (!peet__direct_unwanted(s->program->direct, **cursor))
-                    break;
-                *cursor += 1 + PEET_RAW_NARGS(**cursor);
+            if (passes_over(s, cursor, end))
                 continue;
-            }
+            if (s->tail < 0)
+                break;
         } else if (at_loop(s, **cursor)) {
             if (!ahead || !run->table->iterations)
                 break;
