@@ -82,6 +82,21 @@ static int is_library(int fd, const Elf64_Ehdr *file)
         file->e_phentsize == sizeof(Elf64_Phdr);
 }
 
+/* Does the file end before its table of sections, which linkers write last?  Then its schema is lost. */
+static int is_cut_off(const char *path)
+{
+    Elf64_Ehdr file;
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int known = fd >= 0 && read(fd, &file, sizeof(file)) == (ssize_t)sizeof(file) && fstat(fd, &status) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!known || file.e_ident[EI_CLASS] != ELFCLASS64)
+        return 0;
+    const uint64_t table = (uint64_t)file.e_shnum * file.e_shentsize, bytes = (uint64_t)status.st_size;
+    return bytes < table || file.e_shoff > bytes - table;
+}
+
 /* A program that peetcc has not seen: it can be recorded whole if the runtime can be loaded before it.  Somebody must have
  * asked for it: else it is likelier that the compiler was forgotten. */
 static int check_foreign(const char *path, const struct peet_config *config, int *out_foreign, struct peet_error *error)
@@ -89,10 +104,14 @@ static int check_foreign(const char *path, const struct peet_config *config, int
     Elf64_Ehdr file;
     struct stat status;
     if (!out_foreign || !config->foreign_chosen ||
-        (config->foreign != PEET_CONFIG_FOREIGN_RECORD && config->foreign != PEET_CONFIG_FOREIGN_AUTO))
+        (config->foreign != PEET_CONFIG_FOREIGN_RECORD && config->foreign != PEET_CONFIG_FOREIGN_AUTO)) {
+        if (is_cut_off(path))
+            return peet_error_set(error, PEET_EINVALID,
+                "cannot run %s: the file is cut off: it ends before its sections", path);
         return peet_error_set(error, PEET_EINVALID,
             "%s was not built by peetcc: it carries no schema; compile and link it with peetcc or peetcc++%s", path,
             out_foreign ? ", or have it recorded as it is with --foreign=record" : "");
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC),
         whole = fd >= 0 && read(fd, &file, sizeof(file)) == (ssize_t)sizeof(file);
     const int is_dynamic = whole && has_linker(fd, &file) == 1;
@@ -113,15 +132,6 @@ static int check_foreign(const char *path, const struct peet_config *config, int
     return 0;
 }
 
-/* Does the file end before its table of sections, which linkers write last? */
-static int is_cut_off(int fd, const Elf64_Ehdr *file)
-{
-    struct stat status;
-    const uint64_t table = (uint64_t)file->e_shnum * file->e_shentsize;
-    return file->e_ident[EI_CLASS] == ELFCLASS64 && fstat(fd, &status) == 0 &&
-        ((uint64_t)status.st_size < table || file->e_shoff > (uint64_t)status.st_size - table);
-}
-
 /* Scripts are common enough (libtool's, wrappers) to deserve a message of their own. */
 static int check_kind(const char *path, struct peet_error *error)
 {
@@ -136,8 +146,6 @@ static int check_kind(const char *path, struct peet_error *error)
             "%s was not built by peetcc: it is a script; name the program that it starts", path);
     else if (got < 4 || memcmp(start, "\177ELF", 4) != 0)
         peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is not an ELF program", path);
-    else if (got == (ssize_t)sizeof(file) && is_cut_off(fd, &file))
-        peet_error_set(error, PEET_EINVALID, "cannot run %s: the file is cut off: it ends before its sections", path);
     else if (got == (ssize_t)sizeof(file) && is_library(fd, &file))
         peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a shared library; name a program that uses it",
             path);
