@@ -68,13 +68,30 @@ static double share_done(const struct peet_cli_progress *progress)
     return share > 1 ? -1 : share; /* it does more than it did */
 }
 
+static int columns_of_terminal(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* In the place of the line that is there. */
+static void write_line(const char *line, int columns)
+{
+    fprintf(stderr, "\r\033[K%.*s", columns - 1, line); /* one that is wrapped could not be taken away */
+    fflush(stderr);
+}
+
+static void clear_line(void)
+{
+    fputs("\r\033[K", stderr);
+}
+
 void peet_cli_progress_show(struct peet_cli_progress *progress)
 {
     volatile uint64_t *page = progress->page;
     char cycles[PEET_CLI_NUMBER_BYTES], instructions[PEET_CLI_NUMBER_BYTES], ahead[60] = "", line[240];
     const double seconds = peet_cli_now_s() - progress->started_s, share = share_done(progress);
-    struct winsize size;
-    const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    const int columns = columns_of_terminal();
     if (share >= 0.01)
         snprintf(ahead, sizeof(ahead), "%.0f %%, about %.0f s to go; ", 100 * share, seconds * (1 - share) / share);
     else if (page[PEET_PROGRESS_DONE] && !page[PEET_PROGRESS_ALL])
@@ -93,15 +110,14 @@ void peet_cli_progress_show(struct peet_cli_progress *progress)
      * is then cleared. */
     if (__atomic_exchange_n(&page[PEET_PROGRESS_LINE], PEET_LINE_SHOWN, __ATOMIC_ACQ_REL) == PEET_LINE_SUBJECT)
         fprintf(stderr, "%*s", columns, "");
-    fprintf(stderr, "\r\033[K%.*s", columns - 1, line); /* one that is wrapped could not be taken away */
-    fflush(stderr);
+    write_line(line, columns);
 }
 
 void peet_cli_progress_clear(struct peet_cli_progress *progress)
 {
     if (progress->page &&
         __atomic_exchange_n(&progress->page[PEET_PROGRESS_LINE], PEET_LINE_NONE, __ATOMIC_ACQ_REL) == PEET_LINE_SHOWN)
-        fputs("\r\033[K", stderr);
+        clear_line();
 }
 
 /* ------------------------------------------------------------------------------------------ a command's own work */
@@ -114,7 +130,6 @@ static struct {
 void peet_cli_work(const char *what, double share)
 {
     const double now = peet_cli_now_s();
-    struct winsize size;
     char line[240], left[40] = "";
     if (share < work.share) {
         work.began_s = now;
@@ -128,15 +143,13 @@ void peet_cli_work(const char *what, double share)
     if (share >= 0.01)
         snprintf(left, sizeof(left), ", about %.0f s to go", (now - work.began_s) * (1 - share) / share);
     snprintf(line, sizeof(line), "peet: %s: %.0f %%%s", what, 100 * share, left);
-    fprintf(stderr, "\r\033[K%.*s",
-        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79, line);
-    fflush(stderr);
+    write_line(line, columns_of_terminal());
 }
 
 void peet_cli_work_clear(void)
 {
     if (work.shown)
-        fputs("\r\033[K", stderr);
+        clear_line();
     work.shown = 0;
     work.share = 2;
 }
