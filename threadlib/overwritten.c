@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mutexes that a program makes new by plain stores although they are locked: it assigns PTHREAD_MUTEX_INITIALIZER, clears the
- * memory, or uses a stack again.  To the C library such a mutex is free, and so it is here.
+ * Mutexes that a program makes new by plain stores although they are locked: it assigns PTHREAD_MUTEX_INITIALIZER,
+ * clears the memory, or uses a stack again.  To the C library such a mutex is free, and so it is here.
  *
- * Owners are the mapper's, which does not see stores.  So a thread that has got a mutex leaves a mark in it, where the C library
- * has something of robust mutexes only, and remembers that it did.  Who asks for a mutex that is remembered and has no mark
- * initialises it first.
+ * Owners are the mapper's, which does not see stores.  So a thread that has got a mutex leaves a mark in it, in a field
+ * that the C library uses for robust mutexes only, and the mutex is remembered.  A thread that asks for a mutex that is
+ * remembered and has no mark initialises it first.
  *
- * Mark and memory of it are always set and taken back together, by the owner, between two events; of two threads that find no
- * mark one initialises.  What is not remembered, because another mutex has its place, is not looked at: it stays locked.  Views of memory may hide a mark: there is none in runs that have them.
+ *  1. Mark and memory of a mutex are set and taken back together, by its owner, between two events.  Of two threads that
+ *     find no mark one initialises.
+ *  2. A mutex whose place another one has taken is not looked at: it stays locked.
+ *  3. Views of memory may hide a mark: runs that have views set none.
  */
 #include "shared.h"
 #include "thread.h"

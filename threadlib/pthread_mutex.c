@@ -82,7 +82,7 @@ static int attempt_spin(void *lock)
     return PEET__REAL(pthread_spin_trylock)(lock);
 }
 
-/* A request to lock, of any kind; a robust mutex may say more.  Inlined: the caller has a frame where the thread waits. */
+/* A request to lock, of any kind; a robust mutex may say more.  Inlined: a thread waits in the caller's frame. */
 static inline __attribute__((always_inline)) int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
 {
     uint64_t args[] = {(uint64_t)m, (uint64_t)kind, deadline};

@@ -203,7 +203,7 @@ int peet__fd_open(const char *path, int flags);
 
 /** Bytes of the run's random numbers, of the running context's own sequence. */
 void peet__world_random(void *bytes, size_t n);
-/** Whether this path names what the run has of its own: random numbers, lists of the machine's processors, what the kernel would
+/** Whether this path names what the run has of its own: random numbers, lists of processors, what the kernel would
  * say of threads. */
 int peet__world_is_own(const char *path);
 /** A descriptor of what such a path names; -1 and errno */

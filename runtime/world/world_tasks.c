@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel's files say of threads, /proc/self/task/N/stat and its like, for threads of the subject's, of which the kernel knows
- * nothing: libraries look there which of their threads run.  What is not a thread's own is the process's, as the kernel says it.
+ * What the kernel's files say of threads, /proc/self/task/N/stat and its like, for threads of the subject's: the kernel
+ * knows nothing of these, and libraries look there which of their threads run.  What is not a thread's own is the
+ * process's, as the kernel says it.
  */
 #include "signals/signals.h"
 #include "world/world.h"
@@ -44,7 +45,8 @@ static int is_child(pid_t pid)
     return syscall(SYS_waitid, P_PID, pid, NULL, WEXITED | WNOHANG | WNOWAIT, NULL) == 0;
 }
 
-/* Which thread a path is about, and in which file.  NULL: none of the subject's, or the first, which the kernel knows */
+/* Which thread a path is about, and in which file.  Returns: NULL: none of the subject's, or the first, which the kernel
+ * knows */
 static struct peet_ctx *thread_of(const char *path, const char **out_file)
 {
     char own[40];
@@ -57,7 +59,8 @@ static struct peet_ctx *thread_of(const char *path, const char **out_file)
         path += n;
     else
         of_process = 0;
-    /* "/proc/N": any process, and any thread; a number of ours may be another process's, which matters if it is a child */
+    /* "/proc/N": any process, and any thread; a number of ours may be another process's, which matters if that is a
+     * child */
     if (!read_end(of_process ? path : path + 6, &tid, out_file) || tid == getpid() || (!of_process && is_child(tid)))
         return NULL;
     return peet__ctx_of_tid(tid);
