@@ -27,6 +27,9 @@ static void enter(struct peet_decode_state *s, struct peet_direct_run *run, cons
 {
     uint64_t *const stop = (uint64_t *)(uintptr_t)run->end; /* no record is cut: the code comes there */
     const uint64_t kept = *stop, before = run->instructions;
+    struct peet__direct *const direct = s->program->direct;
+    if (__builtin_expect(direct->entered++ == direct->learns_at, 0))
+        peet__direct_learn_again(direct);
     run->tail = -1;
     run->waits = 0;
     *stop = PEET__DIRECT_STOP;

@@ -37,6 +37,7 @@ static void free_direct(struct peet_program *p)
 static void replaced(struct peet_program *p)
 {
     memset(p->direct->sync, 0, sizeof p->direct->sync);
+    peet__direct_unlink(p->direct);
 }
 
 int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
@@ -152,31 +153,22 @@ static void go_on(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[index];
-    load(e, RAX, RBP, 0);
-    if (!m->f->path_word &&
-        peet_block_leaves(&m->f->blocks[index])) { /* the next one says where it is, if it is a block */
+    /* The next word says where it is, if it is a block's.  Each has a jump of its own: one for all is harder to foresee. */
+    if (m->f->path_word || peet_block_leaves(&m->f->blocks[index])) {
+        peet__direct_emit_link(m);
+        load(e, RAX, RBP, 0);
         aim_at(e, peet__direct_look_up(e), m->strange);
         CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
         return;
     }
+    load(e, RAX, RBP, 0);
     for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_patch(m); k++) {
         compare_word(e, c->next[k]);
         patchable(m, jump_ahead(e, IF_EQUAL), c->next[k]);
     }
-    if (m->f->path_word) { /* another one's first: each has a jump of its own, which is foreseen better than one of all */
-        aim_at(e, peet__direct_look_up(e), m->strange);
-        CODE(e, "\xff\x61\x08");
-        return;
-    }
     compare_with_all(m);
     jump_if(e, IF_BELOW, m->sync);
     CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
-}
-
-static void last_is(struct emitter *m, uint32_t index)
-{
-    byte(&m->e, 0xbf); /* mov edi, imm32 */
-    word32(&m->e, index);
 }
 
 /* The block's probes, counts, registers and time, and on by so many words.  Returns: the condition that the limit may
@@ -205,7 +197,7 @@ static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, i
         add_to_memory(e, RBX, RUN(path), 4);
     }
     update_registers(e, registers, RDX, &m->f->code[index]);
-    last_is(m, index);
+    peet__direct_last_is(e, index);
     add_constant(e, RBP, 8 * (uint64_t)words);
     return take_time(e, &w->d);
 }
@@ -326,7 +318,7 @@ static void emit_loop(struct emitter *m, struct requested *w)
     if (by_itself || peet__direct_can_strip(m, w)) {
         emit_iterations(m, &m->f->code[index]);
         store(e, RAX, RBX, RUN(rest));
-        last_is(m, index);
+        peet__direct_last_is(e, index);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
         if (by_itself)
             emit_each_iteration(m, w);
@@ -380,7 +372,7 @@ static void emit_loop(struct emitter *m, struct requested *w)
         add_to_memory(e, RBX, RUN(path), 8);
     }
     move_registers(m, c);
-    last_is(m, index);
+    peet__direct_last_is(e, index);
     CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
 }
 
@@ -520,6 +512,13 @@ static int can_go_round(const struct emitter *m, uint32_t index, const struct pe
     return m->direct->table.loop && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
 }
 
+/* Where a record says where it is: that is in this function. */
+static void to_function(struct emitter *m)
+{
+    constant(&m->e, R8, (uint64_t)(uintptr_t)m->compiled->table);
+    store(&m->e, R8, RBX, RUN(blocks));
+}
+
 static void make_block(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
@@ -533,6 +532,10 @@ static void make_block(struct emitter *m, uint32_t index)
             (!(pad = ask(m, (uint32_t)c->pad)) || pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 ||
                 peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
         return;
+    const int falls = c->sync && c->pad < 0; /* from there into the block's code; else a jump leads there */
+    const uint8_t *sync = here(e);
+    if (falls)
+        to_function(m);
     begin = here(e);
     if (c->pad >= 0) { /* alignment that is executed if the block before it was the last */
         uint8_t *skip;
@@ -550,14 +553,18 @@ static void make_block(struct emitter *m, uint32_t index)
         too_late = happen(m, w, 1 + c->slot_words, -1);
     }
     fall(m, index, too_late, 0);
+    const uint32_t nrequested = m->nrequested;
     emit_stubs(m);
     *peet__direct_entry(m->compiled, index) = begin;
-    if (c->sync) {
-        m->compiled->sync[index] = here(e);
-        constant(e, R8, (uint64_t)(uintptr_t)m->compiled->table);
-        store(e, R8, RBX, RUN(blocks));
+    if (!c->sync)
+        return;
+    if (!falls) {
+        sync = here(e);
+        to_function(m);
         jump(e, body);
     }
+    const uint8_t *const together = peet__direct_emit_together(m, nrequested, sync);
+    m->compiled->sync[index] = together ? together : sync;
 }
 
 /* What comes for certain behind a block that has no code. */
@@ -620,6 +627,8 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     struct emitter *m;
     if (!compiled)
         return NULL;
+    if (f->direct)
+        peet__direct_unlink(direct);
     for (uint32_t k = 0; k < f->nsegments; k++)
         if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k) ||
             (f->code[k].sure && (k == 0 || !can_have_code(f, k))))
@@ -640,7 +649,8 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss,
     m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask,
-    m->mark = c->run + pre.mark, m->show = c->run + pre.show, m->report = c->run + pre.report;
+    m->mark = c->run + pre.mark, m->show = c->run + pre.show, m->report = c->run + pre.report,
+    m->learn = c->run + pre.learn;
     compiled->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     compiled->leave = m->leave;
     compiled->npatchables = 0;

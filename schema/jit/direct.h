@@ -56,7 +56,8 @@ struct peet__direct_function {
     uint8_t *counts;     /* by index: enum peet__iterations, when there is code */
     struct peet__direct_patchable *patchables;
     uint32_t npatchables, cpatchables;
-    uint32_t cut; /* so often the machine said that it has more to say of a block's probes */
+    uint64_t together; /* so often all blocks were taken in one go, which is not among what the table says */
+    uint32_t cut;      /* so often the machine said that it has more to say of a block's probes */
 };
 
 /** The word at the end of those that the code may take; no record begins with it. */
@@ -141,6 +142,8 @@ struct peet__direct {
     void *noted_host;
     uint32_t unwanted; /* notes of this type are passed over; PEET_ABSTRACT_NONE: all are wanted */
     struct peet__chunk *chunks;
+    struct peet__direct_link *links; /* links.c: */
+    uint64_t entered, learns_at;     /* so often code was entered; so often, and sites learn again */
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };
@@ -188,6 +191,16 @@ void peet__direct_tell_held(struct peet__direct *direct, struct peet_direct_run 
 void peet__direct_commit_held(struct peet__direct *direct, unsigned hw);
 /** peet__direct_drop_held() - what is not final is undone */
 void peet__direct_drop_held(struct peet__direct *direct, unsigned hw);
+
+/* links.c */
+/** peet__direct_unlink() - where words lead may have changed: no code goes straight to another block's any more */
+void peet__direct_unlink(struct peet__direct *direct);
+/** peet__direct_learn_again() - direct->entered is direct->learns_at: what usually comes next may have changed */
+void peet__direct_learn_again(struct peet__direct *direct);
+
+/* together.c */
+/** peet__direct_count_together() - what was taken in one go is in the table now, block by block */
+void peet__direct_count_together(const struct peet__function *function);
 
 /* counted.c */
 /** peet__direct_show() - so many iterations of a loop, or one execution, that began at run->began, are shown to

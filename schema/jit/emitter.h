@@ -62,7 +62,8 @@ struct emitter {
     struct peet__direct *direct;
     struct peet__direct_function *compiled;
     struct peet__emit e;
-    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *mark, *show, *report; /* run-time addresses */
+    /* run-time addresses */
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *mark, *show, *report, *learn;
     struct stub stub[STUBS];
     uint32_t nstubs;
     struct requested requested[SURE_CHAIN + CHAIN + 3]; /* a record's blocks */
@@ -109,6 +110,12 @@ static inline void go_before(struct emitter *m, int32_t tail)
         tail_is(m, (uint32_t)tail);
     else
         jump(&m->e, m->leave);
+}
+
+static inline void peet__direct_last_is(struct peet__emit *e, uint32_t index)
+{
+    byte(e, 0xbf); /* mov edi, imm32 */
+    word32(e, index);
 }
 
 /* Where blocks are counted. */
@@ -187,6 +194,16 @@ void peet__direct_count_from(struct emitter *m, uint32_t index, int waits);
 void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, int waits, uint64_t time);
 /** The out-of-line stub of a STUB_SHOW or STUB_REPORT. */
 void peet__direct_emit_show(struct emitter *m, const struct stub *c);
+
+/* links.c */
+/** The site of a link: straight to the code of the block that comes next, if it is a usual one; else on behind the site.
+ * Changes rcx, rdx and rsi */
+void peet__direct_emit_link(struct emitter *m);
+
+/* together.c */
+/** A path of foreign code in one go; the emitter's first @n requests are its blocks, @one_by_one is the code that takes
+ * them one by one.  Returns: the code; NULL: there is none, for the path is not to be taken so */
+const uint8_t *peet__direct_emit_together(struct emitter *m, uint32_t n, const uint8_t *one_by_one);
 
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as

@@ -154,9 +154,7 @@ static void call_miss(struct peet__emit *e, const struct peet_direct_table *tabl
     byte(e, 0xc3);
 }
 
-/* A function that changes nothing of the run, but for its limit (if @may_end), which may be 0; its other arguments are in
- * their registers.  Returns: where this begins */
-static size_t write_observed(struct peet__emit *e, const void *function, int may_end)
+size_t peet__direct_write_observed(struct peet__emit *e, const void *function, int may_end)
 {
     const size_t begin = (size_t)(e->at - e->write);
     store(e, RDI, RBX, RUN(last));
@@ -181,7 +179,7 @@ static size_t write_observed(struct peet__emit *e, const void *function, int may
  * told at once.  Returns: where this begins */
 static size_t write_show(struct peet__emit *e, const struct peet__direct *direct)
 {
-    const size_t show = write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1);
+    const size_t show = peet__direct_write_observed(e, (const void *)(uintptr_t)peet__direct_show, 1);
     const size_t begin = (size_t)(e->at - e->write);
     const struct peet_direct_table *const t = &direct->table;
     if (direct->nobservers != 1 || !direct->observers[0].ops->shown_alone)
@@ -297,9 +295,10 @@ struct preamble peet__direct_write_preamble(struct peet__emit *e, struct peet__d
     load(e, RDI, RBX, RUN(last));
     CODE(e, "\x85\xc0\xc3");
 
-    p.mark = write_observed(e, (const void *)(uintptr_t)peet__direct_mark, 0); /* rsi site */
-    p.show = write_show(e, direct);                                            /* rsi site, rdx iterations */
-    p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report, 0);
+    p.mark = peet__direct_write_observed(e, (const void *)(uintptr_t)peet__direct_mark, 0); /* rsi site */
+    p.show = write_show(e, direct); /* rsi site, rdx iterations */
+    p.report = peet__direct_write_observed(e, (const void *)(uintptr_t)peet__direct_report, 0);
+    p.learn = peet__direct_write_learn(e);
     return p;
 }
 _Static_assert(sizeof(struct peet__direct_sync) == 16 && offsetof(struct peet_direct_table, done) < 128,

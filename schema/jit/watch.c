@@ -74,6 +74,8 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
     struct peet__direct *const d = p->direct;
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
+        if (f->direct)
+            peet__direct_count_together(f);
         for (uint32_t k = 0; f->direct && k < f->nall; k++) {
             const uint64_t taken = *peet__direct_taken(f->direct, k), times = taken - f->direct->told[k];
             if (times == 0)
