@@ -112,8 +112,8 @@ static inline void compute(const uint64_t *regs, const struct peet__block *c, ui
         compute_any(regs, c, out);
         return;
     }
-    for (const struct peet__address *f = c->addresses, *end = f + c->nvalues; f != end; f++)
-        *out++ = peet__short_value(f, regs);
+    for (const struct peet__form *f = c->addresses, *end = f + c->nvalues; f != end; f++)
+        *out++ = peet__form_value(f, regs);
 }
 
 void peet__decode_values(const struct peet_decode_state *s, const struct peet__block *block, uint64_t *out)
@@ -124,7 +124,7 @@ void peet__decode_values(const struct peet_decode_state *s, const struct peet__b
 static inline void update(uint64_t *regs, const struct peet__block *c)
 {
     if (c->nupdates == 1 && c->steps) /* the common case: one induction variable */
-        regs[c->updates[0].reg] = peet__short_value(c->steps, regs);
+        regs[c->updates[0].reg] = peet__form_value(c->steps, regs);
     else if (c->nupdates != 0)
         update_any(regs, c);
 }
@@ -368,8 +368,8 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
         const int64_t *strides = c->strides;
         const uint64_t *const first = want & PEET_DECODE_ADDRESSES ? values : NULL;
         if (want & PEET_DECODE_ADDRESSES)
-            for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
-                *values++ = peet__short_value(form, regs);
+            for (const struct peet__form *form = c->addresses, *last = form + c->nvalues; form != last; form++)
+                *values++ = peet__form_value(form, regs);
         if (c->moving) {
             strides = (int64_t *)values;
             peet__strides_of(c, regs, (int64_t *)values);
@@ -387,8 +387,8 @@ static unsigned iterations(struct peet_decode_state *s, struct peet_block_event 
             events[n] =
                 (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
             if (want & PEET_DECODE_ADDRESSES)
-                for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
-                    *values++ = peet__short_value(form, regs);
+                for (const struct peet__form *form = c->addresses, *last = form + c->nvalues; form != last; form++)
+                    *values++ = peet__form_value(form, regs);
             update(regs, c);
         }
     if (n < room && values <= stop) {

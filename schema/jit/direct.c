@@ -246,7 +246,7 @@ static void call_loop(struct emitter *m, const struct requested *w)
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[w->index];
     for (uint32_t k = 0; k < w->d.nlooks; k++) {
-        const struct peet__address a = begin_of(c, &w->d.looks[k]);
+        const struct peet__form a = begin_of(c, &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }

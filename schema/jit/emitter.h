@@ -19,7 +19,7 @@ enum {
     CHAIN = 4,       /* blocks without a record that a block may fall into; */
     SURE_CHAIN = 24, /* and that it does fall into */
     BLOCK_EXTRA_BYTES = 800,
-    VALUE_BYTES = 64,
+    VALUE_BYTES = 96,
     PROBE_BYTES = 480,
     WATCH_BYTES = 96,
     GUARD_BYTES = 512,
@@ -87,9 +87,9 @@ static inline void unless(struct emitter *m, unsigned condition, int32_t tail)
 }
 
 /* Where a probe's references begin. */
-static inline struct peet__address begin_of(const struct peet__block *c, const struct peet_direct_look *probe)
+static inline struct peet__form begin_of(const struct peet__block *c, const struct peet_direct_look *probe)
 {
-    struct peet__address a = c->addresses[probe->value];
+    struct peet__form a = c->addresses[probe->value];
     a.disp -= probe->before;
     return a;
 }

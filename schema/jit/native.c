@@ -17,7 +17,7 @@
 
 /* Registers while the code runs: rsi at the record (its words after it), rdi followed registers, rdx next value, rcx
  * next event, r8 table of blocks, r9 the run, xmm0 context and iterations; rax, r10 and r11 are scratch. */
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 512, VALUE_BYTES = 64 };
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 512, VALUE_BYTES = 96 };
 
 /* What every chunk begins with. */
 enum { ENTER_AT = PEET__CHUNK_BEGIN, LEAVE_AT = 112, CODE_AT = 128 };

@@ -121,16 +121,17 @@ static void see_line(struct emitter *m, uint32_t span)
 }
 
 /* Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
-static int likely_aligned(const struct peet__address *a, uint32_t span)
+static int likely_aligned(const struct peet__form *a, uint32_t span)
 {
     enum { WORD_BYTES = 8 };
     if (span > WORD_BYTES || (span & (span - 1)) != 0)
         return 0;
-    return span == WORD_BYTES || (a->mb == 0 ? a->a == RSP : a->mb % (int32_t)span == 0);
+    return span == WORD_BYTES ||
+        (a->mb == 0 ? a->a == RSP : a->mb % (int32_t)span == 0 || (a->mc != 0 && a->mc % (int32_t)span == 0));
 }
 
 /* Do the bytes from rax on lie in one line?  Naturally aligned ones do. */
-static void check_straddling(struct emitter *m, uint32_t requested, const struct peet__address *a, uint32_t span,
+static void check_straddling(struct emitter *m, uint32_t requested, const struct peet__form *a, uint32_t span,
     int32_t tail)
 {
     struct peet__emit *const e = &m->e;
@@ -191,7 +192,7 @@ void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t ta
     const uint32_t requested = (uint32_t)(w - m->requested);
     /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
     for (uint32_t k = d->nlooks; k-- > 0;) {
-        const struct peet__address a = begin_of(c, &d->looks[k]);
+        const struct peet__form a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
         if (!d->looks[k].cuts)
             check_straddling(m, requested, &a, d->looks[k].span, tail);
@@ -259,7 +260,7 @@ void peet__direct_emit_other(struct emitter *m, const struct stub *c)
     }
     w->other = here(e);
     for (uint32_t k = 0; k < w->d.nlooks; k++) {
-        const struct peet__address a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
+        const struct peet__form a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
@@ -295,7 +296,7 @@ void peet__direct_emit_units(struct emitter *m, const struct stub *c)
     const struct peet_direct_table *const t = &m->direct->table;
     const struct requested *const w = &m->requested[c->argument];
     const struct peet_direct_look *const probe = &w->d.looks[c->probe];
-    const struct peet__address a = begin_of(&m->f->code[w->index], probe);
+    const struct peet__form a = begin_of(&m->f->code[w->index], probe);
     uint8_t *others[3];
     CODE(e, "\x49\x33\x14\xc9\x48\x83\xfa\x01"); /* xor rdx, [r9 + rcx * 8]; cmp rdx, 1: it may be read */
     others[0] = jump_ahead(e, IF_NOT);
@@ -351,7 +352,7 @@ void peet__direct_emit_miss(struct emitter *m, const struct stub *c)
         store(e, RSI, RBX, next);
     /* whoever reports the miss wants to know where it was; the others' are there */
     if (m->direct->nobservers != 0 && c->probe <= 1) {
-        const struct peet__address a = begin_of(&m->f->code[w->index], probe);
+        const struct peet__form a = begin_of(&m->f->code[w->index], probe);
         byte(e, 0x50 | RAX); /* push rax */
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * c->probe));

@@ -71,7 +71,7 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
     CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
     out_else[n++] = jump_ahead(e, IF_BELOW);
     for (uint32_t k = d->nlooks; k-- > 0;) { /* as in a block */
-        const struct peet__address a = begin_of(c, &d->looks[k]);
+        const struct peet__form a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
         out_else[n++] = see_whether_one_line(m, &d->looks[k], (int32_t)c->strides[d->looks[k].value]);
         if (k == 1)

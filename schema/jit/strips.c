@@ -85,7 +85,7 @@ static void begin_strip(struct emitter *m, const struct requested *w, struct jum
     const struct peet__block *const c = &m->f->code[w->index];
     load(e, RSI, RBX, RUN(rest));
     for (uint32_t k = 0; k < w->d.nlooks; k++) {
-        const struct peet__address a = begin_of(c, &w->d.looks[k]);
+        const struct peet__form a = begin_of(c, &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         stay(m, &w->d.looks[k], (int32_t)c->strides[w->d.looks[k].value], straddles);
@@ -260,7 +260,7 @@ void peet__direct_emit_strips(struct emitter *m, struct requested *w)
     aim_all(e, &straddles);
     aim_all(e, &missing);
     for (uint32_t k = 0; k < w->d.nlooks; k++) { /* not all are known if one straddles */
-        const struct peet__address a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
+        const struct peet__form a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }

@@ -321,7 +321,7 @@ uint32_t peet__direct_see_last(struct emitter *m, const struct requested *w, uin
                           stride = (int32_t)c->strides[guard->value];
             if (stride == 0)
                 continue;
-            struct peet__address a = c->addresses[guard->value];
+            struct peet__form a = c->addresses[guard->value];
             a.disp -= (uint64_t)(int64_t)stride;
             compute(e, registers, &a);
             peet__direct_turns_times(e, stride);

@@ -17,32 +17,25 @@ static int falls_through(const struct reader *r, const struct segment *s)
     return klass != PEET_INSN_JUMP && klass != PEET_INSN_RETURN;
 }
 
-static int short_form(uint8_t op)
-{
-    return op == PEET__SUM1 || op == PEET__SUM2;
-}
-
-static struct peet__address shorten(const struct peet__form *f)
-{
-    return (struct peet__address){f->disp, f->a, f->b, f->mb};
-}
-
-/* Most blocks need nothing but short forms: those are laid out densely for the decoder's inner loop. */
-static void make_short(struct peet__block *c, struct peet__address *addresses, struct peet__address *steps)
+/* Most blocks need nothing but addresses: those are laid out densely for the decoder's inner loop. */
+static void make_dense(struct peet__block *c, struct peet__form *addresses, struct peet__form *steps)
 {
     int all = 1;
-    for (uint32_t n = 0; n < c->nvalues; n++)
-        all &= short_form(c->values[n].op);
-    for (uint32_t n = 0; all && n < c->nvalues; n++)
-        addresses[n] = shorten(&c->values[n].form);
+    for (uint32_t n = 0; n < c->nvalues; n++) {
+        all &= c->values[n].op <= PEET__SUM3;
+        addresses[n] = c->values[n].form;
+    }
     c->addresses = all ? addresses : NULL;
-    int some = 1;
     for (uint32_t n = 0; n < c->nupdates; n++)
-        some &= short_form(c->updates[n].op);
-    for (uint32_t n = 0; some && n < c->nupdates; n++)
-        steps[n] = shorten(&c->updates[n].form);
-    c->steps = some ? steps : NULL;
-    c->plain = all && some && c->recorded && !c->loop;
+        steps[n] = c->updates[n].form;
+    c->steps = steps;
+    c->plain = all && c->recorded && !c->loop;
+}
+
+static int same_terms(const struct peet__form *x, const struct peet__form *y)
+{
+    return x->a == y->a && x->mb == y->mb && (x->mb == 0 || x->b == y->b) && x->mc == y->mc &&
+        (x->mc == 0 || x->c == y->c);
 }
 
 /* References whose addresses are made of the same terms are always as far apart. */
@@ -50,10 +43,10 @@ static void make_groups(const struct peet__block *c, struct peet_ref *refs, uint
 {
     uint32_t names = 0;
     for (uint32_t i = 0; c->addresses && i < nrefs && names < UINT8_MAX; i++) {
-        const struct peet__address *a = &c->addresses[refs[i].value];
+        const struct peet__form *a = &c->addresses[refs[i].value];
         for (uint32_t k = i + 1; k < nrefs && k < i + 64; k++) {
-            const struct peet__address *f = &c->addresses[refs[k].value];
-            if (refs[k].group != 0 || f->a != a->a || f->mb != a->mb || (f->mb != 0 && f->b != a->b))
+            const struct peet__form *f = &c->addresses[refs[k].value];
+            if (refs[k].group != 0 || !same_terms(f, a))
                 continue;
             if (refs[i].group == 0)
                 refs[i].group = (uint8_t)++names;
@@ -75,14 +68,26 @@ enum move { BY_CONSTANT, BY_REGISTER, ANYHOW };
 /* How an iteration moves the register of an update. */
 static enum move how_moved(const struct peet__block *c, uint32_t n)
 {
-    const struct peet__address *const f = &c->steps[n];
+    const struct peet__form *const f = &c->steps[n];
     const uint16_t reg = c->updates[n].reg;
-    if (f->a == reg && (f->mb == 0 || f->b == PEET__ZERO))
-        return BY_CONSTANT;
-    if (f->a >= PEET__SLOT || f->b >= PEET__SLOT)
-        return ANYHOW;
-    return (f->a == reg && !is_updated(c, f->b)) || (f->mb == 1 && f->b == reg && !is_updated(c, f->a)) ? BY_REGISTER
-                                                                                                        : ANYHOW;
+    const struct {
+        uint16_t term;
+        int32_t times;
+    } terms[] = {{f->a, 1}, {f->b, f->mb}, {f->c, f->mc}};
+    unsigned kept = 0, others = 0;
+    for (unsigned k = 0; k < sizeof terms / sizeof *terms; k++) {
+        if (terms[k].times == 0 || terms[k].term == PEET__ZERO)
+            continue;
+        if (terms[k].term >= PEET__SLOT)
+            return ANYHOW;
+        if (terms[k].term == reg && terms[k].times == 1 && kept == 0)
+            kept = 1;
+        else if (is_updated(c, terms[k].term))
+            return ANYHOW;
+        else
+            others++;
+    }
+    return !kept ? ANYHOW : others == 0 ? BY_CONSTANT : BY_REGISTER;
 }
 
 /* A loop whose registers all move by the same in each iteration, and so its addresses. */
@@ -90,14 +95,14 @@ static void make_strides(struct peet__block *c, int64_t *strides)
 {
     static const uint64_t regs[PEET__SLOT];
     enum move how = BY_CONSTANT;
-    if (!c->loop || !c->addresses || !c->steps)
+    if (!c->loop || !c->addresses)
         return;
     for (uint32_t n = 0; n < c->nupdates; n++) {
         const enum move its = how_moved(c, n);
         how = its > how ? its : how;
     }
     for (uint32_t n = 0; n < c->nvalues; n++)
-        if (c->addresses[n].a >= PEET__SLOT || c->addresses[n].b >= PEET__SLOT)
+        if (c->addresses[n].a >= PEET__SLOT || c->addresses[n].b >= PEET__SLOT || c->addresses[n].c >= PEET__SLOT)
             return;
     if (how == BY_CONSTANT) {
         peet__strides_of(c, regs, strides);
@@ -162,7 +167,7 @@ struct parts {
     struct peet_ref *refs;
     struct peet__value *values;
     struct peet__update *updates;
-    struct peet__address *addresses, *steps;
+    struct peet__form *addresses, *steps;
     int64_t *strides;
     uint8_t *regs;
 };
@@ -213,7 +218,7 @@ static void build_segment(struct reader *r, const struct segment *s, const struc
     c->nvalues = s->nvalues;
     c->nupdates = s->nupdates;
     c->pad = c->pad_after = -1;
-    make_short(c, parts->addresses + s->value, parts->steps + s->update);
+    make_dense(c, parts->addresses + s->value, parts->steps + s->update);
     make_strides(c, parts->strides + s->value);
     for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
         const struct peet__layout_insn *li = &r->layout[n];

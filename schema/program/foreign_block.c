@@ -36,18 +36,18 @@ static int fill_values(struct peet__function *f, uint32_t index, const struct pe
 {
     struct peet__block *c = &f->code[index];
     struct peet__value *values = peet__own(f, from->nvalues, sizeof *values);
-    struct peet__address *addresses = peet__own(f, from->nvalues, sizeof *addresses);
-    int all_short = 1;
+    struct peet__form *addresses = peet__own(f, from->nvalues, sizeof *addresses);
     if (!values || !addresses)
         return PEET_ENOMEM;
     for (uint32_t k = 0; k < from->nvalues; k++) {
         form_of(&from->values[k], &values[k].form, &values[k].op);
-        all_short &= values[k].op != PEET__SUM3;
-        addresses[k] = (struct peet__address){values[k].form.disp, term_of(values[k].form.a, index, words),
-            term_of(values[k].form.b, index, words), values[k].form.mb};
+        addresses[k] = values[k].form;
+        addresses[k].a = term_of(addresses[k].a, index, words);
+        addresses[k].b = term_of(addresses[k].b, index, words);
+        addresses[k].c = term_of(addresses[k].c, index, words);
     }
     c->values = values;
-    c->addresses = all_short ? addresses : NULL;
+    c->addresses = addresses;
     c->nvalues = from->nvalues;
     return 0;
 }
@@ -77,7 +77,7 @@ static void fill_block(struct peet__function *f, uint32_t index, const struct pe
     c->recorded = c->sync = index == 0;
     c->past = index != 0;
     c->slot_words = words;
-    c->plain = index == 0 && b->flags & PEET_BLOCK_SIMPLE && c->addresses;
+    c->plain = index == 0 && (b->flags & PEET_BLOCK_SIMPLE) != 0;
     c->tail = c->pad = c->pad_after = c->tail_taken = c->next[0] = c->next[1] = -1;
     if (index + 1 < f->nsegments) {
         c->tail = (int32_t)index + 1;

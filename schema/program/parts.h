@@ -22,7 +22,7 @@ static inline void peet__copy_regs(uint64_t *to, const uint64_t *from)
     memcpy(to + HALF, from + HALF, (PEET__SLOT - HALF) * sizeof *to);
 }
 
-/** a + b*mb + c*mc + disp, modulo 2^64 */
+/** An address: a + b*mb + c*mc + disp, modulo 2^64; without a multiplier there is no such term. */
 struct peet__form {
     uint64_t disp;
     uint16_t a, b, c;
@@ -46,18 +46,11 @@ struct peet__update {
     uint16_t reg, op;
 };
 
-/** An address in the common shape: regs[a] + regs[b] * mb + disp. */
-struct peet__address {
-    uint64_t disp;
-    uint16_t a, b;
-    int32_t mb;
-};
-
 /** Decoding side of a block; parallel to peet_function.blocks.  What the decoder's short way reads fills
  *  the first cache line. */
 struct peet__block {
-    const struct peet__address *addresses; /* nvalues of them; NULL if some value has another shape */
-    const struct peet__address *steps;     /* nupdates of them; NULL if some update has another shape */
+    const struct peet__form *addresses; /* nvalues of them; NULL if some value is none (a mask, a lane) */
+    const struct peet__form *steps;     /* nupdates of them */
     const struct peet__update *updates;
     uint32_t nvalues, nupdates;
     uint32_t slot_words;

@@ -9,16 +9,16 @@
 
 #include "program/parts.h"
 
-/** The value of a short form.  @regs: followed registers, and the words of the record after them */
-static inline uint64_t peet__short_value(const struct peet__address *f, const uint64_t *regs)
+/** The value of a form.  @regs: followed registers, and the words of the record after them */
+static inline uint64_t peet__form_value(const struct peet__form *f, const uint64_t *regs)
 {
-    return f->disp + regs[f->a] + regs[f->b] * (uint64_t)(int64_t)f->mb;
+    return f->disp + regs[f->a] + regs[f->b] * (uint64_t)(int64_t)f->mb + regs[f->c] * (uint64_t)(int64_t)f->mc;
 }
 
 /** By how much the register of update @k grows. */
 static inline uint64_t peet__step_of(const struct peet__block *c, uint32_t k, const uint64_t *regs)
 {
-    return peet__short_value(&c->steps[k], regs) - regs[c->updates[k].reg];
+    return peet__form_value(&c->steps[k], regs) - regs[c->updates[k].reg];
 }
 
 /** By how much each value grows. */
@@ -27,8 +27,10 @@ static inline void peet__strides_of(const struct peet__block *c, const uint64_t 
     uint64_t step[PEET__SLOT] = {0};
     for (uint32_t k = 0; k < c->nupdates; k++)
         step[c->updates[k].reg] = peet__step_of(c, k, regs);
-    for (uint32_t n = 0; n < c->nvalues; n++)
-        out[n] = (int64_t)(step[c->addresses[n].a] + step[c->addresses[n].b] * (uint64_t)(int64_t)c->addresses[n].mb);
+    for (uint32_t n = 0; n < c->nvalues; n++) {
+        const struct peet__form *const f = &c->addresses[n];
+        out[n] = (int64_t)(step[f->a] + step[f->b] * (uint64_t)(int64_t)f->mb + step[f->c] * (uint64_t)(int64_t)f->mc);
+    }
 }
 
 /** The registers after so many iterations. */
