@@ -197,6 +197,7 @@ static void put(struct text *text, char c)
 static const char *put_field(struct text *text, const char *format)
 {
     char value[256], letter = 0;
+    const char *from = value;
     int zero = 0, right = 0, width = 0;
     for (; *format == '0' || *format == '.'; format++) {
         zero |= *format == '0';
@@ -207,7 +208,7 @@ static const char *put_field(struct text *text, const char *format)
     if (*format == '{') {
         const char *end = strchr(format, '}');
         size_t length = end ? (size_t)(end - format - 1) : strlen(format + 1);
-        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        for (size_t i = 0; end && i < sizeof fields / sizeof *fields; i++)
             if (strlen(fields[i].name) == length && strncmp(fields[i].name, format + 1, length) == 0)
                 letter = fields[i].letter;
         format = end ? end + 1 : format + 1 + length;
@@ -216,10 +217,13 @@ static const char *put_field(struct text *text, const char *format)
     }
     value_of(letter, value, sizeof value);
     int missing = width - (int)strlen(value);
+    zero = zero && letter && !strchr("HA", letter); /* these are texts, however much they look like numbers */
+    if (right && zero && *from == '-')              /* the sign comes before the zeros */
+        put(text, *from++);
     for (int i = 0; right && i < missing; i++)
-        put(text, zero && value[0] >= '0' && value[0] <= '9' ? '0' : ' ');
-    for (const char *c = value; *c; c++)
-        put(text, *c);
+        put(text, zero ? '0' : ' ');
+    while (*from)
+        put(text, *from++);
     for (int i = 0; !right && i < missing; i++)
         put(text, ' ');
     return format;

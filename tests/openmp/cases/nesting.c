@@ -413,6 +413,11 @@ CASE(display_of_affinity)
         length = omp_capture_affinity(text, sizeof text, "%L|%4n|%.4N|%a");
         printf("%zu %s\n", length, text);
     }
+    /* zeros: after the sign, before no text, and only to the right */
+    length = omp_capture_affinity(text, sizeof text, "%0.7a|%0.7{ancestor_tnum}|%.7a|%07a|%0.5n|%05n|%0n|");
+    printf("%zu %s\n", length, text);
+    size_t host = omp_capture_affinity(NULL, 0, "%H"), texts = omp_capture_affinity(text, sizeof text, "%0.60H|%0.60A");
+    printf("%zu %d\n", texts, (int)strspn(text, " ") == 60 - (int)host && strspn(text + 61, " ") > 0);
 }
 
 CASE(places_are_consistent)
