@@ -57,3 +57,32 @@ OMP_DISPLAY_ENV=true OMP_PLACES=' {0:2}, {2}' OMP_PROC_BIND=spread,close "$peet"
 grep -q "OMP_PROC_BIND='spread,close'" errors && grep -q "OMP_PLACES=' *{0:2}, {2}'" errors || fail "OMP_DISPLAY_ENV, lists: $(cat errors)"
 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='thread %n of %N' OMP_NUM_THREADS=2 "$peet" run --quiet -d run -- ./recorded >got
 grep -q "^thread 1 of 2" got || fail "OMP_DISPLAY_AFFINITY: $(cat got)"
+
+# A limit of threads holds for teams of several threads that come at once, below each other, too.
+cat >limit.c <<'SOURCE'
+#include <omp.h>
+#include <stdio.h>
+#include <unistd.h>
+static int now, most;
+int main(void)
+{
+    omp_set_max_active_levels(3);
+#pragma omp parallel num_threads(5)
+#pragma omp parallel num_threads(5)
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp critical
+        most = ++now > most ? now : most;
+        usleep(100);
+#pragma omp critical
+        now--;
+    }
+    printf("%d\n", most);
+    return 0;
+}
+SOURCE
+must "$peetcc" -O1 -fopenmp -fno-peet-schema-file -o limit limit.c
+for machine in ideal bus; do
+    OMP_THREAD_LIMIT=6 "$peet" run --quiet --machine $machine --cores 4 -d run -- ./limit >got 2>errors || fail "limit of threads: $(cat errors)"
+    [ "$(cat got)" -le 6 ] || fail "limit of threads, on $machine: $(cat got) at once"
+done

@@ -258,10 +258,12 @@ static void fork_team(struct omp_thread *thread, int n, int league, omp_microtas
     void **arguments)
 {
     n = league ? (peet_rt_simulated() ? n : 1) : wished(thread, n);
-    int hot = n > 1;
+    int hot = n > 1, depth = thread->depth, *busy = thread->busy, asked = n;
+    *busy += n - 1; /* before others of the contention group go on, as they may when workers are made */
     struct omp_team *team = hot ? hot_team(thread) : serial_team(thread);
     if (hot)
         n = gather(team, n);
+    *busy -= asked - n;
     make_room(team, n);
     begin_team(thread, team, n);
     team->microtask = microtask;
@@ -273,8 +275,6 @@ static void fork_team(struct omp_thread *thread, int n, int league, omp_microtas
         team->level = team->parent->level;
         team->active_level = team->parent->active_level;
     }
-    int depth = thread->depth, *busy = thread->busy;
-    *busy += n - 1;
     if (hot) {
         thread->depth++;
         team->control = peet__float_control_get();
