@@ -200,8 +200,12 @@ static int nowait(const struct sembuf *operations, size_t n)
 SIM(int, semtimedop, int id, struct sembuf *operations, size_t n, const struct timespec *timeout)
 {
     uint64_t deadline = UINT64_MAX;
-    if (!SUBJECT || n == 0 || n > 500 || nowait(operations, n) || (!timeout && peet__world_alone()))
+    if (!SUBJECT)
         return REAL(semtimedop)(id, operations, n, timeout);
+    if (n == 0 || n > 500 || nowait(operations, n) || (!timeout && peet__world_alone())) {
+        peet__world_order();
+        return noted(SYS_semtimedop, REAL(semtimedop)(id, operations, n, timeout));
+    }
     if (timeout && peet__world_deadline(timeout, &deadline) != 0) {
         errno = EINVAL;
         return -1;
@@ -221,15 +225,23 @@ SIM(int, semop, int id, struct sembuf *operations, size_t n)
 
 SIM(int, msgsnd, int id, const void *message, size_t bytes, int flags)
 {
-    if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
+    if (!SUBJECT)
         return REAL(msgsnd)(id, message, bytes, flags);
+    if (flags & IPC_NOWAIT || peet__world_alone()) {
+        peet__world_order();
+        return noted(SYS_msgsnd, REAL(msgsnd)(id, message, bytes, flags));
+    }
     RETRIED(SYS_msgsnd, REAL(msgsnd)(id, message, bytes, flags | IPC_NOWAIT), EAGAIN, UINT64_MAX);
 }
 
 SIM(ssize_t, msgrcv, int id, void *message, size_t bytes, long type, int flags)
 {
-    if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
+    if (!SUBJECT)
         return REAL(msgrcv)(id, message, bytes, type, flags);
+    if (flags & IPC_NOWAIT || peet__world_alone()) {
+        peet__world_order();
+        return noted(SYS_msgrcv, (int)REAL(msgrcv)(id, message, bytes, type, flags));
+    }
     RETRIED(SYS_msgrcv, REAL(msgrcv)(id, message, bytes, type, flags | IPC_NOWAIT), ENOMSG, UINT64_MAX);
 }
 
@@ -251,17 +263,41 @@ SIM(ssize_t, msgrcv, int id, void *message, size_t bytes, long type, int flags)
     } while (result == -1 && errno == ETIMEDOUT); \
     return noted(number, (int)result)
 
-/* May the call do what the kernel does?  It waits for nobody here, or refuses the time. */
-static int queue_is_simple(mqd_t queue, const struct timespec *until)
+/*
+ * Does the kernel answer at once?  It waits for nobody here, or refuses the queue, the time, the length or the priority, which
+ * it would do only after the wait if there was one.
+ */
+static int queue_is_simple(mqd_t queue, int mode, const struct timespec *until, int (*fits)(size_t, size_t),
+    size_t bytes)
 {
-    return peet__fd_nonblocking(queue) || (!until && peet__world_alone()) ||
+    struct mq_attr attributes;
+    long flags = syscall(SYS_fcntl, queue, F_GETFL);
+    return flags < 0 || flags & O_NONBLOCK || ((flags & O_ACCMODE) != O_RDWR && (flags & O_ACCMODE) != mode) ||
+        mq_getattr(queue, &attributes) != 0 || !fits(bytes, (size_t)attributes.mq_msgsize) ||
+        (!until && peet__world_alone()) ||
         (until && (until->tv_sec < 0 || until->tv_nsec < 0 || until->tv_nsec >= 1000000000));
+}
+
+enum { PRIORITIES = 32768 }; /* the kernel's, which limits.h has not in all modes */
+
+static int is_short(size_t bytes, size_t most)
+{
+    return bytes <= most;
+}
+
+static int has_room(size_t room, size_t least)
+{
+    return room >= least;
 }
 
 SIM(int, mq_timedsend, mqd_t queue, const char *message, size_t bytes, unsigned priority, const struct timespec *until)
 {
-    if (!SUBJECT || queue_is_simple(queue, until))
+    if (!SUBJECT)
         return REAL(mq_timedsend)(queue, message, bytes, priority, until);
+    if (priority >= PRIORITIES || queue_is_simple(queue, O_WRONLY, until, is_short, bytes)) {
+        peet__world_order();
+        return noted(SYS_mq_timedsend, REAL(mq_timedsend)(queue, message, bytes, priority, until));
+    }
     QUEUED(SYS_mq_timedsend, queue, POLLOUT, until, REAL(mq_timedsend)(queue, message, bytes, priority, &over));
 }
 
@@ -272,8 +308,12 @@ SIM(int, mq_send, mqd_t queue, const char *message, size_t bytes, unsigned prior
 
 SIM(ssize_t, mq_timedreceive, mqd_t queue, char *message, size_t room, unsigned *priority, const struct timespec *until)
 {
-    if (!SUBJECT || queue_is_simple(queue, until))
+    if (!SUBJECT)
         return REAL(mq_timedreceive)(queue, message, room, priority, until);
+    if (queue_is_simple(queue, O_RDONLY, until, has_room, room)) {
+        peet__world_order();
+        return noted(SYS_mq_timedreceive, (int)REAL(mq_timedreceive)(queue, message, room, priority, until));
+    }
     QUEUED(SYS_mq_timedreceive, queue, POLLIN, until, REAL(mq_timedreceive)(queue, message, room, priority, &over));
 }
 
