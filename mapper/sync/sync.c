@@ -568,6 +568,12 @@ static int polling(const struct peet_abstract_event *event)
     return 0;
 }
 
+/** Requests by which a context wakes others: it may make them until those have done something. */
+static int waking(uint32_t type)
+{
+    return type == PEET_ABSTRACT_COND_SIGNAL || type == PEET_ABSTRACT_COND_BROADCAST || type == PEET_ABSTRACT_SEM_POST;
+}
+
 enum { POLLS = 64 }; /* so many of them, and a context is taken to be spinning */
 
 int peet__sync_deferred(uint32_t type)
@@ -594,7 +600,7 @@ void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const s
     effects[event->type](map, core, c, event->args);
     if (__builtin_expect(c->interrupted, 0))
         peet__interrupt_late(map, core, c);
-    if (core->context && polling(event))
+    if (core->context && (polling(event) || waking(event->type)))
         peet__spin_give_way(map, core, POLLS);
 }
 

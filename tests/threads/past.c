@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits until a time that is past, again and again: they poll, and whom they wait for must get a processor and the lock. */
+/* Waits until a time that is past, and signals, again and again: they poll, and whom they wait for must get a processor and the lock. */
 #include "harness.h"
 #include <semaphore.h>
 
@@ -42,6 +42,45 @@ CASE(semaphore)
     pthread_t t = start(post, NULL);
     while (sem_timedwait(&posted, &past))
         EQUAL(errno, ETIMEDOUT);
+    finish(t);
+}
+
+/* Signals and posts, again and again, until those who are woken have done something: they must get a processor for it. */
+static sem_t steps;
+static int taken;
+
+static void *wait_thrice(void *arg)
+{
+    pthread_mutex_lock(&m);
+    for (int i = 0; i < 3; i++)
+        pthread_cond_wait(&cond, &m);
+    ready = 2;
+    pthread_mutex_unlock(&m);
+    return arg;
+}
+
+CASE(broadcasts)
+{
+    pthread_t t = start(wait_thrice, NULL);
+    while (ready != 2) /* not volatile: a look does not count as waiting */
+        pthread_cond_broadcast(&cond);
+    finish(t);
+}
+
+static void *take_thrice(void *arg)
+{
+    for (int i = 0; i < 3; i++)
+        sem_wait(&steps);
+    taken = 1;
+    return arg;
+}
+
+CASE(posts)
+{
+    OK(sem_init(&steps, 0, 0));
+    pthread_t t = start(take_thrice, NULL);
+    while (!taken)
+        sem_post(&steps);
     finish(t);
 }
 
