@@ -68,7 +68,7 @@ struct peet_ctx {
     uint8_t exits, exit_flushes;          /* it has recorded PROGRAM_EXIT, by exit(), which flushes stdio, */
     int exit_status;                      /* ... with this status */
     uint8_t whole;                        /* it has yielded where no other may run: it goes on at once */
-    uint32_t wholes;                      /* how often it has done so */
+    uint32_t wholes, in_row;              /* how often it has done so, also since it looked by itself */
     uint8_t crash_status;                 /* not 0: it has crashed while others went on after a crash (fatal.c) */
     uint64_t foreign_words; /* of foreign code since it last asked for something or gave up its processor */
     uint8_t domain;         /* view of memory (domain.h) */

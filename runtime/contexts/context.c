@@ -318,6 +318,7 @@ void peet__yield_full(void)
 {
     struct peet__rt *rt = &peet__rt;
     int between = rt->current->between;
+    rt->current->in_row = 0;
     if (rt->signals && !between) { /* which lowered the limit: the ring may have room */
         peet__signals_deliver();
         if (peet__ctl->cursor < rt->limit)
@@ -334,13 +335,14 @@ void peet__yield_whole(void)
     ctx->whole = 1;
     peet__leave(PEET_YIELD_FULL);
     ctx->whole = 0;
-    /*
-     * Others, and signals, wait for a check of the program's own. It shall come soon, and must come: a loop whose rounds fit into the
-     * ring so many times would find the ring full in a library for ever. So smaller pieces follow, of different sizes.
-     */
-    enum { LEAST = 1024, VARIED = 1021 };
-    uint64_t *const soon = peet__ctl->cursor + LEAST + ctx->wholes++ % VARIED;
-    peet__ctl->limit = soon < peet__rt.limit ? soon : peet__rt.limit;
+    /* Others, and signals, wait for a check of the program's own, which must come: a loop whose rounds fit into the ring so
+     * many times would find it full in a library for ever.  So pieces of the ring follow, ever smaller ones, and of
+     * different sizes. */
+    enum { HALVED = 3, VARIED = 509 };
+    const ptrdiff_t piece = (peet__rt.limit - peet__ctl->cursor) >> (ctx->in_row < HALVED ? ctx->in_row : HALVED);
+    peet__ctl->limit = peet__ctl->cursor + (piece > VARIED ? piece - ctx->wholes % VARIED : piece);
+    ctx->wholes++;
+    ctx->in_row++;
 }
 
 PUBLIC int peet_ctx_goes_on(const struct peet_ctx *ctx)
