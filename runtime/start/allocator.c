@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that have an allocator of their own: a malloc() before this library's.  Functions of the C library and of the
- * dynamic linker call it by its name, so that strdup() allocates from it; natively all of the process does.  Here the
- * host's libraries do not.  What strdup() allocates for the host has to be what the host's free() takes, and the host
- * must not enter an allocator that a context may stand in the middle of.  So the slots by which the C library, the
- * dynamic linker and this library call the allocator lead here.  A block is allocated by the world that runs, and freed
- * by the allocator that it came from: one world may free what the other has left in the C library, as texts of
- * dlerror().  The C library's own allocator is told to take all its memory from the break, which is nobody else's, since
- * the program's is elsewhere (world/map.c); so an address tells whose it is.
+ * Programs that have an allocator of their own: a malloc(), calloc(), realloc() or free() before this library's, all of
+ * them or some.  Functions of the C library and of the dynamic linker call it by its name, so that strdup() allocates
+ * from it; natively all of the process does.  Here the host's libraries do not.  What strdup() allocates for the host
+ * has to be what the host's free() takes, and the host must not enter an allocator that a context may stand in the
+ * middle of.  So the slots by which the C library, the dynamic linker and this library call the allocator lead here.  A
+ * block is allocated by the world that runs, and freed by the allocator that it came from: one world may free what the
+ * other has left in the C library, as texts of dlerror().  The C library's own allocator is told to take all its memory
+ * from the break, which is nobody else's, since the program's is elsewhere (world/map.c); so an address tells whose it
+ * is.
  */
 #include "arch/x86_64/syscall.h"
 #include "internal.h"
@@ -130,11 +131,38 @@ static int set_pointers(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
+/* The C library may have blocks already, where the program defines but some of the functions, and room behind them: the
+ * break begins behind the program. */
+static int find_break(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    uint64_t end = 0;
+    for (unsigned k = 0; k < info->dlpi_phnum; k++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[k];
+        if (segment->p_type == PT_LOAD && info->dlpi_addr + segment->p_vaddr + segment->p_memsz > end)
+            end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+    }
+    break_base = (uint64_t)peet__raw_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
+    if (end && end < break_base)
+        break_base = end;
+    (void)size, (void)arg;
+    return 1; /* the first one is the program */
+}
+
 static const struct link_map *object_of(const void *at)
 {
     Dl_info info;
     struct link_map *map = NULL;
     return dladdr1(at, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
+/* A stub by which a program without position-independent code calls a function, and which is that function's address for
+ * all, defines nothing. */
+static int is_another_s(const void *function, const struct link_map *self)
+{
+    Dl_info info;
+    const ElfW(Sym) *symbol = NULL;
+    return object_of(function) != self &&
+        (!dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx != SHN_UNDEF);
 }
 
 extern void __asan_init(void) __attribute__((weak));
@@ -148,7 +176,9 @@ void peet__allocator_part(void)
     const struct link_map *c = object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
     const struct link_map *linker = object_of(dlsym(RTLD_DEFAULT, "__tls_get_addr"));
     program = (struct functions){malloc, calloc, realloc, free, memalign};
-    if (!self || !c || !linker || object_of((void *)program.malloc) == self)
+    if (!self || !c || !linker ||
+        !(is_another_s((void *)program.malloc, self) || is_another_s((void *)program.calloc, self) ||
+            is_another_s((void *)program.realloc, self) || is_another_s((void *)program.free, self)))
         return;
     library.malloc = (void *(*)(size_t))peet__world_lookup_in(c, "malloc");
     library.calloc = (void *(*)(size_t, size_t))peet__world_lookup_in(c, "calloc");
@@ -158,7 +188,7 @@ void peet__allocator_part(void)
     int (*tell)(int, int) = (int (*)(int, int))peet__world_lookup_in(c, "mallopt");
     if (!library.malloc || !library.calloc || !library.realloc || !library.free || !library.memalign || !tell)
         peet__die(1, "the program has an allocator of its own, and the C library's is not found");
-    break_base = (uint64_t)peet__raw_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
+    dl_iterate_phdr(find_break, NULL);
     tell(M_MMAP_MAX, 0);
     tell(M_ARENA_MAX, 1);
     peet__slots(c, lead);
