@@ -198,6 +198,8 @@ ssize_t peet__fd_read(int fd, void *bytes, size_t n);
 ssize_t peet__fd_write(int fd, const void *bytes, size_t n);
 /** open(2) of what exists, as the subject's own. */
 int peet__fd_open(const char *path, int flags);
+/** open(2) in turn, for the subject alone (mode 0600). */
+int peet__fd_create(const char *path, int flags);
 
 /* --------------------------------------------------------------------------------- world_process.c */
 

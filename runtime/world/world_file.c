@@ -282,6 +282,16 @@ static int open_any(int folder, const char *path, int flags, mode_t mode)
     return (int)called(SYS_openat, fd);
 }
 
+int peet__fd_create(const char *path, int flags)
+{
+    peet__world_order();
+    const int fd = REAL(openat)(AT_FDCWD, path, flags, S_IRUSR | S_IWUSR), saved_errno = errno;
+    peet__fd_closed(fd);
+    peet__syscall_note(SYS_openat, 0);
+    errno = saved_errno;
+    return fd;
+}
+
 int peet__fd_open(const char *path, int flags)
 {
     return open_any(AT_FDCWD, path, flags, 0);

@@ -58,6 +58,11 @@
     X(getrandom) X(getentropy) X(arc4random) X(arc4random_buf) X(arc4random_uniform) \
     X(_ZNSt13random_device9_M_getvalEv) X(_ZNSt3__113random_deviceclEv)
 
+/* world_temporary.c */
+#define PEET__WORLD_TEMPORARY(X) \
+    X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) X(mkostemps) X(mkostemps64) \
+    X(mkdtemp) X(mktemp) X(tmpnam) X(tmpnam_r) X(tempnam)
+
 /* world_stdio.c */
 #define PEET__WORLD_STDIO(X) \
     X(flockfile) X(ftrylockfile) X(funlockfile) X(_IO_flockfile) X(_IO_funlockfile) X(_IO_ftrylockfile) \
@@ -79,7 +84,7 @@
 
 #define PEET__WORLD(X) \
     PEET__WORLD_MEMORY(X) PEET__WORLD_STRING(X) PEET__WORLD_SORT(X) PEET__WORLD_CLOCK(X) PEET__WORLD_FILE(X) PEET__WORLD_SOCKET(X) \
-    PEET__WORLD_POLL(X) PEET__WORLD_PROCESS(X) PEET__WORLD_STDIO(X) PEET__WORLD_FORMAT(X)
+    PEET__WORLD_POLL(X) PEET__WORLD_PROCESS(X) PEET__WORLD_TEMPORARY(X) PEET__WORLD_STDIO(X) PEET__WORLD_FORMAT(X)
 
 /* Those that other libraries of ours call as the C library's own, as this one does: what they reference for such a library is
  * not the program's.  The rest is about time and waiting, which is simulated for them, too. */
