@@ -30,6 +30,8 @@ extern void *peet__world_to[], *peet__world_real[];
 #define SIM(type, name, ...) \
     type peet__sim_##name(__VA_ARGS__); \
     type peet__sim_##name(__VA_ARGS__)
+/** Arguments without their parentheses, for macros that make several such functions. */
+#define REMOVE(...) __VA_ARGS__
 #define SUBJECT __builtin_expect(peet__is_subject(), 1)
 /** Memory's and strings' functions are noted in a recording on the computer's own processors, too. */
 #define WATCHED (SUBJECT || peet__real_watches(__builtin_return_address(0)))

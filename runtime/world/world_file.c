@@ -385,7 +385,6 @@ SIM(int, close, int fd)
         peet__world_order(); \
         return (type)called(number, REAL(name) arguments); \
     }
-#define REMOVE(...) __VA_ARGS__
 TURN(int, fsync, SYS_fsync, (int fd), (fd))
 TURN(int, fdatasync, SYS_fdatasync, (int fd), (fd))
 TURN(off_t, lseek, SYS_lseek, (int fd, off_t at, int whence), (fd, at, whence))

@@ -325,7 +325,6 @@ static int note_text(const char *to, size_t room, int length, const char *format
     return length;
 }
 
-#define REMOVE(...) __VA_ARGS__
 /* A function over a va_list, and the one that takes its arguments. */
 #define VARIADIC(name, of_list, parameters, last, arguments) \
     SIM(int, name, REMOVE parameters, ...) \

@@ -353,7 +353,6 @@ SIM(ssize_t, getline, char **line, size_t *room, FILE *f)
         peet__stream_leave(f, locked); \
         return c; \
     }
-#define REMOVE(...) __VA_ARGS__
 GET(fgetc, (FILE * f), (f), f)
 GET(getc, (FILE * f), (f), f)
 GET(_IO_getc, (FILE * f), (f), f)

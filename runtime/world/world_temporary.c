@@ -86,7 +86,6 @@ static int make_temporary(char *template, int suffix, int flags)
         return SUBJECT && peet__world_readable(template, 1) ? make_temporary(template, suffix, flags) \
                                                             : REAL(name) arguments; \
     }
-#define REMOVE(...) __VA_ARGS__
 TEMPORARY(mkstemp, (char *template), (template), 0, 0)
 TEMPORARY(mkstemp64, (char *template), (template), 0, 0)
 TEMPORARY(mkostemp, (char *template, int flags), (template, flags), 0, flags)
