@@ -173,9 +173,10 @@ static int take(struct peet__foreign_image *i, uint64_t at)
  * which a function of one byte is shorter than.  0: none */
 static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
 {
-    for (unsigned k = 0; k + 1 < i->nfunctions; k++) {
+    const unsigned before = peet__foreign_functions_up_to(i, pc - SHORT_REACH);
+    for (unsigned k = before ? before - 1 : 0; k + 1 < i->nfunctions && i->functions[k].lo <= pc + SHORT_REACH; k++) {
         const uint64_t lo = i->functions[k].hi, hi = i->functions[k + 1].lo;
-        if (hi < lo + JUMP_BYTES || hi + SHORT_REACH < pc || lo > pc + SHORT_REACH || !is_free(i, lo, hi))
+        if (hi < lo + JUMP_BYTES || !is_free(i, lo, hi))
             continue;
         for (uint64_t at = lo; at + JUMP_BYTES <= hi; at++)
             if (at + SHORT_REACH > pc && at < pc + SHORT_REACH && (at + JUMP_BYTES <= pc || at >= pc + SHORT_BYTES) &&

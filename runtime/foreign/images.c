@@ -47,8 +47,7 @@ void peet__foreign_image_remove(struct peet__foreign_image *image)
     last = NULL;
 }
 
-/* How many functions begin at pc or before. */
-static unsigned functions_up_to(const struct peet__foreign_image *image, uint64_t pc)
+unsigned peet__foreign_functions_up_to(const struct peet__foreign_image *image, uint64_t pc)
 {
     unsigned lo = 0, hi = image->nfunctions;
     while (lo < hi) {
@@ -63,7 +62,7 @@ static unsigned functions_up_to(const struct peet__foreign_image *image, uint64_
 
 struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc)
 {
-    const unsigned lo = functions_up_to(image, pc);
+    const unsigned lo = peet__foreign_functions_up_to(image, pc);
     if (!lo || image->functions[lo - 1].recorded)
         return NULL;
     /* Behind its end lies filling, or code that no frame describes, which peetcc may have compiled. */
@@ -175,7 +174,7 @@ static int rank_of(unsigned bind, const char *name)
 /* The function that begins there. */
 static struct peet__foreign_function *function_at(const struct peet__foreign_image *image, uint64_t pc)
 {
-    const unsigned n = functions_up_to(image, pc);
+    const unsigned n = peet__foreign_functions_up_to(image, pc);
     return n && image->functions[n - 1].lo == pc ? &image->functions[n - 1] : NULL;
 }
 
@@ -208,7 +207,7 @@ static struct peet__foreign_other *new_other(struct peet__foreign_image *image, 
 /* A symbol of a function that no frame describes. */
 static void name_other(struct peet__foreign_image *image, uint64_t lo, const char *name, unsigned bind)
 {
-    const unsigned n = functions_up_to(image, lo);
+    const unsigned n = peet__foreign_functions_up_to(image, lo);
     if (!n || lo < image->functions[n - 1].hi)
         return;
     struct peet__foreign_other *o = other_of(image, &image->functions[n - 1], lo);

@@ -88,6 +88,8 @@ struct peet__foreign_image {
 
 /** The image that a pc lies in, NULL: not foreign. */
 struct peet__foreign_image *peet__foreign_image_of(uint64_t pc);
+/** How many of the image's functions begin at @pc or before it. */
+unsigned peet__foreign_functions_up_to(const struct peet__foreign_image *image, uint64_t pc);
 /** Its function. NULL: not foreign (recorded by peetcc) */
 struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc);
 /** All objects that are loaded now and of the subject's.  @recorded: whether peetcc has compiled what is at a pc.
