@@ -640,23 +640,19 @@ uint32_t peet__foreign_dead(struct peet__foreign_plan *p, uint32_t insn)
 static uint32_t dead_from(const struct peet__foreign_image *image, uint64_t pc, unsigned branches)
 {
     enum { MOST = 12 };
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    ZydisDecodedInstruction z;
+    const struct peet__foreign_step *at;
     struct life life = {1u << RSP, 0};
-    for (unsigned k = 0; k < MOST && peet__foreign_decode(image, pc, &z, operands); k++) {
-        uint32_t reads, writes;
-        uint64_t target = 0;
-        peet__foreign_uses(&z, operands, &reads, &writes);
-        live(&life, reads, writes);
-        pc += z.length;
-        const enum peet__foreign_end end = peet__foreign_end_of(&z, operands, pc, &target);
-        if (is_call_or_return(end))
+    for (unsigned k = 0; k < MOST && (at = peet__foreign_step_at(image, pc)) != NULL; k++) {
+        const struct peet__foreign_step step = *at;
+        live(&life, step.reads, step.writes);
+        pc += step.length;
+        if (is_call_or_return(step.end))
             live(&life, 0, PEET__FOREIGN_FLAGS);
-        if (end == PEET__FOREIGN_BRANCH && branches)
-            live(&life, 0, dead_from(image, pc, branches - 1) & dead_from(image, target, branches - 1));
-        if (end == PEET__FOREIGN_GOTO)
-            pc = target;
-        else if (end != PEET__FOREIGN_NEXT || z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+        if (step.end == PEET__FOREIGN_BRANCH && branches)
+            live(&life, 0, dead_from(image, pc, branches - 1) & dead_from(image, step.target, branches - 1));
+        if (step.end == PEET__FOREIGN_GOTO)
+            pc = step.target;
+        else if (step.end != PEET__FOREIGN_NEXT || step.calls_kernel)
             break;
     }
     return life.dead;

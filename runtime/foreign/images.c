@@ -45,6 +45,7 @@ void peet__foreign_image_remove(struct peet__foreign_image *image)
     if (*at)
         *at = image->next;
     last = NULL;
+    peet__foreign_steps_forget();
 }
 
 unsigned peet__foreign_functions_up_to(const struct peet__foreign_image *image, uint64_t pc)

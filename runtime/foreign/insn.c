@@ -5,6 +5,8 @@
  */
 #include "foreign/translate.h"
 
+#include <string.h>
+
 enum { RCX = 1 };
 
 static ZydisDecoder decoder;
@@ -133,4 +135,34 @@ enum peet__foreign_end peet__foreign_end_of(const ZydisDecodedInstruction *z, co
     if (z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT || z->mnemonic == ZYDIS_MNEMONIC_INT3)
         return PEET__FOREIGN_STOP;
     return PEET__FOREIGN_NEXT;
+}
+
+/* What has been asked for lately, by place.  `image` NULL: nothing */
+enum { STEPS_BITS = 12 };
+static struct peet__foreign_step steps[1u << STEPS_BITS];
+
+static struct peet__foreign_step *place_of(uint64_t pc)
+{
+    return &steps[(uint32_t)pc * 0x9e3779b1u >> (32 - STEPS_BITS)];
+}
+
+const struct peet__foreign_step *peet__foreign_step_at(const struct peet__foreign_image *image, uint64_t pc)
+{
+    struct peet__foreign_step *const step = place_of(pc);
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecodedInstruction z;
+    if (step->image == image && step->pc == pc)
+        return step;
+    if (!peet__foreign_decode(image, pc, &z, operands))
+        return NULL;
+    *step = (struct peet__foreign_step){.image = image, .pc = pc, .length = z.length};
+    peet__foreign_uses(&z, operands, &step->reads, &step->writes);
+    step->end = peet__foreign_end_of(&z, operands, pc + z.length, &step->target);
+    step->calls_kernel = z.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+    return step;
+}
+
+void peet__foreign_steps_forget(void)
+{
+    memset(steps, 0, sizeof steps);
 }

@@ -90,11 +90,9 @@ struct kind {
 };
 static struct kind *kinds;
 
-const struct peet_opcode *peet__foreign_opcode(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands,
-    uint8_t klass)
+static const struct peet_opcode *kind_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands,
+    uint8_t klass, unsigned variant)
 {
-    static const struct peet_opcode unknown = {"", "", 1, 250, 1, 0, PEET_INSN_OTHER, 0};
-    const unsigned variant = peet__foreign_opcode_variant(z, operands);
     char name[64], key[80];
     struct kind *k;
     peet__foreign_opcode_name(z, operands, name);
@@ -112,5 +110,68 @@ const struct peet_opcode *peet__foreign_opcode(const ZydisDecodedInstruction *z,
             .variant = (uint16_t)variant};
         HASH_ADD_STR(kinds, key, k);
     }
-    return k ? &k->opcode : &unknown;
+    return k ? &k->opcode : NULL;
+}
+
+/* All that an instruction's name and variant depend on: opcodes.c. */
+enum { FORM_OPERANDS = 6 };
+struct form {
+    uint16_t mnemonic, variant;
+    uint8_t category, width, imm_bits, attributes, noperands, nvisible, is_stack_top;
+    struct {
+        uint16_t size_bits;
+        uint8_t type, visibility, register_class;
+    } operands[FORM_OPERANDS];
+};
+
+struct known_form {
+    UT_hash_handle hh;
+    struct form form;
+    const struct peet_opcode *opcode;
+};
+static struct known_form *forms;
+
+static void form_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, unsigned variant, struct form *out)
+{
+    const ZydisInstructionAttributes a = z->attributes;
+    memset(out, 0, sizeof *out);
+    out->mnemonic = (uint16_t)z->mnemonic;
+    out->variant = (uint16_t)variant;
+    out->category = (uint8_t)z->meta.category;
+    out->width = z->operand_width;
+    out->imm_bits = z->raw.imm[0].size;
+    out->attributes = (uint8_t)((a & ZYDIS_ATTRIB_HAS_LOCK ? 1 : 0) | (a & ZYDIS_ATTRIB_HAS_REP ? 2 : 0) |
+        (a & ZYDIS_ATTRIB_HAS_REPE ? 4 : 0) | (a & ZYDIS_ATTRIB_HAS_REPNE ? 8 : 0));
+    out->noperands = z->operand_count;
+    out->nvisible = z->operand_count_visible;
+    out->is_stack_top = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == ZYDIS_REGISTER_ST0;
+    for (unsigned k = 0; k < z->operand_count && k < FORM_OPERANDS; k++) {
+        out->operands[k].size_bits = o[k].size;
+        out->operands[k].type = (uint8_t)o[k].type;
+        out->operands[k].visibility = (uint8_t)o[k].visibility;
+        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER)
+            out->operands[k].register_class = (uint8_t)ZydisRegisterGetClass(o[k].reg.value);
+    }
+}
+
+const struct peet_opcode *peet__foreign_opcode(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands,
+    uint8_t klass)
+{
+    static const struct peet_opcode unknown = {"", "", 1, 250, 1, 0, PEET_INSN_OTHER, 0};
+    const unsigned variant = peet__foreign_opcode_variant(z, operands);
+    const struct peet_opcode *opcode;
+    struct known_form *f;
+    struct form form;
+    form_of(z, operands, variant, &form);
+    HASH_FIND(hh, forms, &form, sizeof form, f);
+    if (f)
+        return f->opcode;
+    if ((opcode = kind_of(z, operands, klass, variant)) == NULL)
+        return &unknown;
+    if ((f = calloc(1, sizeof *f)) != NULL) {
+        f->form = form;
+        f->opcode = opcode;
+        HASH_ADD(hh, forms, form, sizeof form, f);
+    }
+    return opcode;
 }

@@ -252,6 +252,19 @@ void peet__foreign_uses(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 /** How control goes on.  @next: the address after it.  @out_target: of what jumps or calls directly */
 enum peet__foreign_end peet__foreign_end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
     uint64_t next, uint64_t *out_target);
+/** What an instruction does to registers and where control goes, for those who look ahead: the same ones are looked at
+ * again and again. */
+struct peet__foreign_step {
+    const struct peet__foreign_image *image;
+    uint64_t pc, target;    /* target: as peet__foreign_end_of() */
+    uint32_t reads, writes; /* as peet__foreign_uses() */
+    enum peet__foreign_end end;
+    uint8_t length, calls_kernel;
+};
+/** The instruction at this pc.  Returns: it, until the next call; NULL: there is none */
+const struct peet__foreign_step *peet__foreign_step_at(const struct peet__foreign_image *image, uint64_t pc);
+/** An image has gone. */
+void peet__foreign_steps_forget(void);
 
 /* --------------------------------------------------------------------------------------------- opcodes.c */
 
