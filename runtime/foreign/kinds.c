@@ -166,7 +166,8 @@ const struct peet_opcode *peet__foreign_opcode(const ZydisDecodedInstruction *z,
     HASH_FIND(hh, forms, &form, sizeof form, f);
     if (f)
         return f->opcode;
-    if ((opcode = kind_of(z, operands, klass, variant)) == NULL)
+    opcode = kind_of(z, operands, klass, variant);
+    if (!opcode)
         return &unknown;
     if ((f = calloc(1, sizeof *f)) != NULL) {
         f->form = form;
