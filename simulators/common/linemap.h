@@ -31,10 +31,11 @@ struct peet_sim_linemap {
 void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes);
 void peet_sim_linemap_fini(struct peet_sim_linemap *map);
 
-/* Neighbours do not get in each other's way, and few are needed at a time. */
+/* Neighbours do not get in each other's way, and few are needed at a time (Fibonacci hashing: Knuth, The Art of Computer
+ * Programming 3, 6.4). */
 static inline unsigned peet__sim_linemap_memo(uint64_t chunk)
 {
-    return (unsigned)((chunk ^ chunk >> PEET_SIM_LINEMAP_MEMO_BITS) & ((1u << PEET_SIM_LINEMAP_MEMO_BITS) - 1));
+    return (unsigned)(chunk * 0x9e3779b97f4a7c15u >> (64 - PEET_SIM_LINEMAP_MEMO_BITS));
 }
 
 static inline void *peet__sim_linemap_in(const struct peet_sim_linemap *map, char *records, uint64_t line)

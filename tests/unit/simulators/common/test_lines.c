@@ -159,11 +159,12 @@ static void test_linemap_places(void)
     uint64_t *records[CHUNKS] = {NULL}, line[CHUNKS], seed = 9;
 
     peet_sim_linemap_init(&map, sizeof(uint64_t) * 2);
-    for (uint64_t i = 0; i < CHUNKS; i++) { /* chunk 0, and so that chunk ^ chunk >> bits is 0, or HALF */
-        uint64_t high = i / 2 * 3;
-
-        line[i] = ((high << PEET_SIM_LINEMAP_MEMO_BITS | (high ^ (i % 2 ? HALF : 0))) << map.chunk_bits) + i;
-    }
+    /* at the place of chunk 0 and half of the memo away, in turn */
+    for (uint64_t i = 0, chunk = 0; i < CHUNKS; chunk++)
+        if (peet__sim_linemap_memo(chunk) == (i % 2 ? HALF : 0)) {
+            line[i] = (chunk << map.chunk_bits) + i;
+            i++;
+        }
     for (unsigned i = 0; i < TURNS; i++) {
         uint64_t which = rig_random(&seed, 1 + i / (TURNS / CHUNKS) % CHUNKS), *r;
 
