@@ -34,9 +34,36 @@ static struct {
     void (*init)(void), (*fini)(void), (*rtld_fini)(void);
 } start;
 
+#ifndef PEET_SANITIZED /* else the host brings one */
+extern __attribute__((weak)) void __asan_init(void), __hwasan_init(void), __lsan_init(void), __msan_init(void),
+    __nsan_init(void), __tsan_init(void), __tysan_init(void);
+#endif
+
+/* Sanitizers that keep a state of their own for each byte, block or thread take the places that a simulated process has
+ * its stacks at, and threads and calls of the kernel's. */
+static void refuse_sanitizers(const char *program)
+{
+#ifndef PEET_SANITIZED
+    static const struct {
+        void (*init)(void);
+        const char *option;
+    } sanitizers[] = {{__asan_init, "address"}, {__hwasan_init, "hwaddress"}, {__lsan_init, "leak"},
+        {__msan_init, "memory"}, {__nsan_init, "numerical"}, {__tsan_init, "thread"}, {__tysan_init, "type"}};
+    for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+        if (sanitizers[i].init)
+            peet__die(1,
+                "%s was compiled with -fsanitize=%s, which works in a plain run only: leave it out for peet run "
+                "(-fsanitize=undefined may stay)",
+                program, sanitizers[i].option);
+#else
+    (void)program;
+#endif
+}
+
 static void begin_simulated(int argc, char **argv, char **envp)
 {
     struct peet__rt *rt = &peet__rt;
+    refuse_sanitizers(argc > 0 ? argv[0] : "the program");
     rt->errno_place = &errno;
     rt->thread = rt->fs = peet__fs_base();
     peet__xsave_probe();

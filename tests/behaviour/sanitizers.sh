@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Sanitizers and profiling on top of the pass, in plain runs: same verdicts as without it.
+# Sanitizers on top of the pass, in plain runs: same verdicts as without it.  Simulated, those that cannot live there are
+# refused by name.
 . "$(dirname "$0")/../tools/common.sh"
 cd "$work" || exit 99
 cat >prog.c <<'C'
@@ -35,5 +36,19 @@ for option in address undefined "address,undefined"; do
             [ "$(grep -c "$word" want.err)" = "$(grep -c "$word" got.err)" ] || fail "-fsanitize=$option, $argument: '$word' in one only"
         done
     done
+done
+
+[ "${PEET_SANITIZED:-OFF}" = OFF ] || exit 0 # its host brings a sanitizer into each process
+for option in undefined address thread memory leak numerical type; do
+    "$PEETCC" -O1 -fsanitize=$option -o simulated prog.c 2>said || { cat said; continue; } # not here
+    timeout 60 "$PEET" run --machine ideal -d out -- ./simulated none >got 2>got.err
+    status=$?
+    case $option in
+    undefined) [ $status = 0 ] || { cat got.err; fail "-fsanitize=undefined, simulated: status $status"; } ;;
+    *)
+        [ $status = 1 ] && grep -q -- "-fsanitize=$option, which works in a plain run only" got.err ||
+            { cat got.err; fail "-fsanitize=$option, simulated: status $status"; }
+        ;;
+    esac
 done
 exit 0
