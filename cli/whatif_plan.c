@@ -95,7 +95,7 @@ static void name_of(const json_t *list, const json_t *one, char out_name[NAME])
     size_t i;
     int same = 0;
     json_array_foreach((json_t *)list, i, other) same += strcmp(text(other, "name"), name) == 0;
-    if (same > 1 && *file)
+    if (same > 1 && *file && number(one, "line") > 0)
         snprintf(out_name, NAME, "%s:%.0f", base ? base + 1 : file, number(one, "line"));
     else if (same > 1 && *text(one, "function"))
         snprintf(out_name, NAME, "%s.%s", text(one, "function"), name);
@@ -113,6 +113,20 @@ static int by_cost(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* What one place has allocated in several ways has one name, and is tried at once.  Returns: how many there are then */
+static size_t with(struct candidate *list, size_t n, const struct candidate *one)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, one->name) == 0) {
+            list[i].stalls += one->stalls;
+            list[i].misses += one->misses;
+            list[i].false_misses += one->false_misses;
+            return n;
+        }
+    list[n] = *one;
+    return n + 1;
+}
+
 /* Returns: how many, the most expensive first; the caller frees them */
 static size_t candidates(const json_t *stats, struct candidate **out_list)
 {
@@ -127,14 +141,14 @@ static size_t candidates(const json_t *stats, struct candidate **out_list)
     {
         if (strcmp(text(entry, "kind"), "rest") == 0)
             continue;
-        name_of(list, entry, c[n].name);
-        snprintf(c[n].label, NAME, "%s", text(entry, "name"));
-        c[n].stalls = number(entry, "stall_cycles");
-        c[n].misses = number(json_array_get(json_object_get(entry, "levels"), 0), "misses");
-        c[n].false_misses = number(json_object_get(entry, "sharing"), "false_sharing_misses");
-        c[n].line_bytes = line;
-        c[n].movable = strcmp(text(entry, "kind"), "stack") != 0;
-        n += c[n].misses > 0 || c[n].stalls > 0;
+        struct candidate one = {.line_bytes = line, .movable = strcmp(text(entry, "kind"), "stack") != 0};
+        name_of(list, entry, one.name);
+        snprintf(one.label, NAME, "%s", text(entry, "name"));
+        one.stalls = number(entry, "stall_cycles");
+        one.misses = number(json_array_get(json_object_get(entry, "levels"), 0), "misses");
+        one.false_misses = number(json_object_get(entry, "sharing"), "false_sharing_misses");
+        if (one.misses > 0 || one.stalls > 0)
+            n = with(c, n, &one);
     }
     qsort(c, n, sizeof(*c), by_cost);
     return n;

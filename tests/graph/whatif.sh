@@ -185,6 +185,38 @@ PY
 # the table begins with the run as it is, then goes by gain
 awk 'NR > 2 && /%/ { sub(/ %/, ""); for (i = 1; i <= NF; i++) if ($i ~ /^-?[0-9]+\.[0-9]$/) { if (seen && $i > last) exit 1; last = $i; seen = 1; break } } END { exit !seen }' table.txt ||
     fail "not by gain: $(cat table.txt)"
+# memory of two kinds that one place allocates, which no debug information tells apart: one name, tried once
+cat >places.c <<'C'
+#include <sys/mman.h>
+#include <stdlib.h>
+#ifdef LIBRARY
+enum { BYTES = 1 << 14 };
+char *get(int mapped)
+{
+    return mapped ? mmap(0, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : malloc(BYTES);
+}
+#else
+extern char *get(int mapped);
+int main(int argc, char **argv)
+{
+    long sum = 0;
+    for (int round = 0; round <= argc; round++) {
+        volatile char *p = get(round);
+        for (int i = 0; i < 1 << 14; i += 64)
+            p[i] = (char)i;
+        for (int i = 0; i < 1 << 14; i += 64)
+            sum += p[i];
+    }
+    return sum == 1 && argv[0][0];
+}
+#endif
+C
+must "${PEET_PLAIN_CC:-clang}" -O2 -DLIBRARY -fPIC -shared -o libplaces.so places.c
+"$peetcc" -O2 -o places places.c -L. -lplaces -Wl,-rpath,"$PWD"
+must "$peet" whatif --json --cores 1 --machine bus,cache=4KiB --observe dtrack -d places.out -- ./places >places.json
+jq -e '[.runs[].what | select(test("^perfect main[+]0x[0-9a-f]+$"))] | length == 1' places.json >/dev/null ||
+    fail "not one trial of main's memory: $(jq -c '[.runs[].what]' places.json)"
+jq -e '[.runs[] | .cycles] | all(. != null and . > 0)' places.json >/dev/null || fail "a trial without a result: $(cat places.json)"
 "$peet" whatif --try nosuch=3 -- ./subject 2>message && fail "an unknown change"
 grep -q "cannot be tried" message || fail "no advice: $(cat message)"
 # names that are not there, and what does not go together
