@@ -11,6 +11,7 @@
 #ifndef PEET_THREAD_H
 #define PEET_THREAD_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ struct peet__unwind_buf {
 };
 _Static_assert(sizeof(struct peet__unwind_buf) <= sizeof(__pthread_unwind_buf_t), "glibc's buffer");
 
-#define PEET__TSD_INLINE 16 /* keys whose values need no table */
+enum { PEET__TSD_BLOCK = 32, PEET__TSD_BLOCKS = PTHREAD_KEYS_MAX / PEET__TSD_BLOCK }; /* values of keys, as in glibc */
 
 struct peet__tsd_value {
     void *value;
@@ -61,7 +62,7 @@ struct peet__thread {
     struct peet__once *once;                /* the initialiser that it runs for pthread_once() */
     struct _Unwind_Exception exception;
     /* thread-specific data */
-    struct peet__tsd_value tsd[PEET__TSD_INLINE], *more_tsd;
+    struct peet__tsd_value tsd[PEET__TSD_BLOCK], **more_tsd; /* of the first keys; of others, or NULL */
     /* remembered, without effect */
     int policy, priority;
     char name[16];

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct {
@@ -45,15 +46,20 @@ PUBLIC int pthread_key_delete(pthread_key_t key)
     return err;
 }
 
-/* Where a thread keeps the value of a key; NULL: it has none yet (and, with make, no memory for it). */
+/* Where a thread keeps the value of a key; NULL: it has none yet (and, with make, no memory for it).  As in glibc, the
+ * program's allocator gives the memory for values of all but the first keys, so that it is asked for what it is natively. */
 static struct peet__tsd_value *place(struct peet__thread *self, pthread_key_t key, int make)
 {
-    if (key < PEET__TSD_INLINE)
+    const unsigned block = key / PEET__TSD_BLOCK;
+    if (!block)
         return &self->tsd[key];
-    if (!self->more_tsd && make) {
-        self->more_tsd = peet__own_calloc(PTHREAD_KEYS_MAX - PEET__TSD_INLINE, sizeof *self->more_tsd);
-    }
-    return self->more_tsd ? &self->more_tsd[key - PEET__TSD_INLINE] : NULL;
+    if (!self->more_tsd && make)
+        self->more_tsd = peet__own_calloc(PEET__TSD_BLOCKS, sizeof *self->more_tsd);
+    if (!self->more_tsd)
+        return NULL;
+    if (!self->more_tsd[block] && make)
+        self->more_tsd[block] = calloc(PEET__TSD_BLOCK, sizeof **self->more_tsd);
+    return self->more_tsd[block] ? &self->more_tsd[block][key % PEET__TSD_BLOCK] : NULL;
 }
 
 PUBLIC void *pthread_getspecific(pthread_key_t key)
@@ -87,12 +93,9 @@ PUBLIC int __pthread_setspecific(pthread_key_t key, const void *value) __attribu
 static int destroy_round(struct peet__thread *self)
 {
     int any = 0;
-    unsigned n = self->more_tsd ? PTHREAD_KEYS_MAX : PEET__TSD_INLINE;
-    for (pthread_key_t key = 0; key < n; key++) {
+    for (pthread_key_t key = 0; key < (self->more_tsd ? PTHREAD_KEYS_MAX : PEET__TSD_BLOCK); key++) {
         struct peet__tsd_value *v = place(self, key, 0);
-        if (!v)
-            return any;
-        void *value = v->value;
+        void *value = v ? v->value : NULL;
         if (!value || v->generation != keys[key].generation)
             continue;
         v->value = NULL;
@@ -100,8 +103,6 @@ static int destroy_round(struct peet__thread *self)
             continue;
         any = 1;
         keys[key].destructor(value);
-        if (self->more_tsd)
-            n = PTHREAD_KEYS_MAX;
     }
     return any;
 }
@@ -109,6 +110,12 @@ static int destroy_round(struct peet__thread *self)
 void peet__tsd_end(struct peet__thread *self)
 {
     for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && destroy_round(self); round++) {
+    }
+    for (unsigned block = 1; self->more_tsd && block < PEET__TSD_BLOCKS; block++) {
+        struct peet__tsd_value *values = self->more_tsd[block];
+        self->more_tsd[block] = NULL;
+        if (values)
+            free(values);
     }
     peet__own_free(self->more_tsd);
     self->more_tsd = NULL;

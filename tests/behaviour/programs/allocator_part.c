@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that defines only two functions of an allocator.  They are asked on the program's behalf and for nobody else, and
-// not before it begins.
+// not before it begins. The C library asks for room for a thread's values of keys, too.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,13 +11,15 @@
 enum { POOL_BYTES = 1 << 20 };
 static _Alignas(16) char pool[POOL_BYTES];
 static atomic_size_t used;
-static atomic_int begun, released;
+static atomic_int begun, released, values;
+static pthread_key_t key; /* the last one of many */
 
 void *calloc(size_t n, size_t each)
 {
     const size_t bytes = (n * each + 15) & ~(size_t)15, at = atomic_fetch_add(&used, bytes);
     if (at + bytes > POOL_BYTES)
         abort();
+    values += n == 32 && each == 2 * sizeof(void *); /* for values of threads */
     return pool + at;
 }
 
@@ -33,6 +35,8 @@ static void *thread(void *who)
 {
     for (int i = 0; i < 20; i++)
         free(strdup(who));
+    if (pthread_getspecific(key) || pthread_setspecific(key, who) || pthread_getspecific(key) != who)
+        abort();
     return strcpy(calloc(1, 8), who);
 }
 
@@ -46,6 +50,8 @@ int main(void)
         return 1;
     printf("%s, %d\n", grown, strstr(dlerror(), "no such function") != NULL);
     free(grown);
+    for (int i = 0; i < 40; i++)
+        pthread_key_create(&key, NULL);
     const int before = released;
     pthread_t threads[3];
     static char names[3][2] = {"a", "b", "c"};
@@ -57,6 +63,6 @@ int main(void)
         printf("%s", (char *)name);
         free(name);
     }
-    printf("\n%d released\n", released - before);
+    printf("\n%d released, %d for values\n", released - before, values);
     return 0;
 }
