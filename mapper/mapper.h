@@ -22,8 +22,9 @@
  * SYNCHRONISATION.  Requests (module.h) take effect in the order of the clocks of their hardware contexts, ties by
  * index.  A context that must wait leaves its hardware context; when its wait is over it becomes ready, and
  * SYNC_GRANT is the first thing that it does.  At equal times deadlines come first, then what becomes ready, then
- * hardware contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy.  When
- * no context can go on, or every one only spins, the run ends with PEET_EDEADLOCK.
+ * hardware contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy, any other
+ * one after slice_cycles, since what it looks at may need somebody else.  When no context can go on, or every one only
+ * spins, the run ends with PEET_EDEADLOCK.
  */
 #ifndef PEET_MAPPER_H
 #define PEET_MAPPER_H
@@ -91,6 +92,8 @@ struct peet_source_ops {
     /** words() - makes sure that there are words to decode, and lets the context run if there are none; may be NULL, as
      * the next two.  Returns: 0 if there are none, or enum peet_decode_ahead (decode.h) */
     int (*words)(void *self, uint32_t context);
+    /** dry() - must the program run for the context's next event?  May be NULL: nobody is preempted then but under round robin */
+    int (*dry)(void *self, uint32_t context);
     /** direct() - executes blocks in machine code (direct.h) from the context's words.  Returns: 1 if there were some,
      * else 0 */
     int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink,
@@ -159,6 +162,7 @@ struct peet_map_config {
     uint32_t cores;
     enum peet_policy policy;
     uint64_t quantum_cycles;     /* round robin: a context is preempted after so long if others wait */
+    uint64_t slice_cycles;       /* the other policies: ... when its words are used up; 0: never */
     uint64_t switch_cycles;      /* cost of running another software context than before */
     enum peet_schedule schedule; /* of loops with PEET_SCHEDULE_DEFAULT */
     uint64_t chunk;              /* of those, unless they say one; 0: the schedule's own */

@@ -32,6 +32,7 @@ int peet_config_init(struct peet_config *config, struct peet_error *error)
     *config = (struct peet_config){.cores = 1,
         .seed = 1,
         .quantum_cycles = 10000,
+        .slice_cycles = 4000000,
         .spin_quantum_cycles = 10000,
         .poll_cycles = 10000,
         .ranges = 1,
@@ -308,6 +309,11 @@ int peet_config_set_lock_model(struct peet_config *config, const char *where, co
     if (!err)
         config->lock_model = (enum peet_lock_model)choice;
     return err;
+}
+
+int peet_config_set_slice(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->slice_cycles, where, text, 0, INT64_MAX, error);
 }
 
 int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text,

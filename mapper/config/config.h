@@ -62,6 +62,7 @@ struct peet_config {
     enum peet_winner winner;
     struct peet_config_decider judge; /* a module in place of the winner's rule */
     enum peet_lock_model lock_model;
+    uint64_t slice_cycles; /* 0: none */
     uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
     double io_cycles_per_byte;
     uint64_t frequency_hz; /* 0: the machine's own, or 1 GHz */
@@ -133,6 +134,7 @@ int peet_config_set_chunk(struct peet_config *config, const char *where, const c
 int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text,
     struct peet_error *error);
+int peet_config_set_slice(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text,
     struct peet_error *error);
 /** a size, or unlimited: PEET_CONFIG_STACK_MOST */

@@ -18,11 +18,11 @@
 #include <string.h>
 
 static const char *const keys[] = {"version", "program", "arguments", "cores", "granularity", "seed", "policy",
-    "quantum_cycles", "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles",
-    "poll_cycles", "syscall_cycles", "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine",
-    "observers", "followers", "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until",
-    "explain", "replay_token", "perfect", "remap", "allocators", "free", "scale", "data_depth", "from", "output",
-    "foreign"};
+    "quantum_cycles", "switch_cycles", "schedule", "chunk", "winner", "lock_model", "slice_cycles",
+    "spin_quantum_cycles", "poll_cycles", "syscall_cycles", "io_cycles_per_byte", "frequency_hz", "stack_bytes",
+    "ranges", "roi", "machine", "observers", "followers", "consistency", "consistency_sync", "explore", "explore_limit",
+    "explore_steps", "until", "explain", "replay_token", "perfect", "remap", "allocators", "free", "scale",
+    "data_depth", "from", "output", "foreign"};
 static const char *const module_keys[] = {"module", "path", "parameters"};
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
@@ -218,6 +218,7 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         {"chunk", peet_config_set_chunk},
         {"winner", peet_config_set_winner},
         {"lock_model", peet_config_set_lock_model},
+        {"slice_cycles", peet_config_set_slice},
         {"spin_quantum_cycles", peet_config_set_spin_quantum},
         {"poll_cycles", peet_config_set_poll},
         {"syscall_cycles", peet_config_set_syscall},
@@ -417,6 +418,7 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     add_number(&out, root, "chunk", c->chunk);
     add_string(&out, root, "winner", peet_config_winner_text(c));
     add_string(&out, root, "lock_model", peet_config_lock_model_text(c->lock_model));
+    add_number(&out, root, "slice_cycles", c->slice_cycles);
     add_number(&out, root, "spin_quantum_cycles", c->spin_quantum_cycles);
     add_number(&out, root, "poll_cycles", c->poll_cycles);
     add_number(&out, root, "syscall_cycles", c->syscall_cycles);
@@ -574,7 +576,7 @@ json_t *peet_config_json(const struct peet_config *c)
         return NULL;
     }
     root = json_pack(
-        "{s:i,s:o*,s:o,s:i,s:o,s:o,s:o,s:I,s:I,s:s,s:I,s:o,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}",
+        "{s:i,s:o*,s:o,s:i,s:o,s:o,s:o,s:I,s:I,s:s,s:I,s:o,s:s,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}",
         "version", PEET_CONFIG_VERSION, "program", c->program ? peet_stats_text(c->program) : NULL, "arguments",
         arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
@@ -583,15 +585,15 @@ json_t *peet_config_json(const struct peet_config *c)
         (json_int_t)c->quantum_cycles, "switch_cycles", (json_int_t)c->switch_cycles, "schedule",
         peet_config_schedule_text(c->schedule), "chunk", (json_int_t)c->chunk, "winner",
         peet_stats_text(peet_config_winner_text(c)), "lock_model", peet_config_lock_model_text(c->lock_model),
-        "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles,
-        "syscall_cycles", (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz",
-        (json_int_t)c->frequency_hz, "stack_bytes", (json_int_t)c->stack_bytes, "ranges", c->ranges, "roi",
-        c->roi_only ? "only" : "all", "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers",
-        observers, "followers", followers, "consistency", c->consistency.module ? module_json(&c->consistency) : NULL,
-        "consistency_sync", c->consistency_sync ? "sync" : "ref", "explore",
-        peet_config_explore_text(c, explore, sizeof explore), "replay_token",
-        c->replay_token ? peet_stats_text(c->replay_token) : NULL, "from", c->from ? peet_stats_text(c->from) : NULL,
-        "output", c->output ? peet_stats_text(c->output) : NULL);
+        "slice_cycles", (json_int_t)c->slice_cycles, "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles,
+        "poll_cycles", (json_int_t)c->poll_cycles, "syscall_cycles", (json_int_t)c->syscall_cycles,
+        "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "stack_bytes",
+        (json_int_t)c->stack_bytes, "ranges", c->ranges, "roi", c->roi_only ? "only" : "all", "machine",
+        c->machine.module ? module_json(&c->machine) : NULL, "observers", observers, "followers", followers,
+        "consistency", c->consistency.module ? module_json(&c->consistency) : NULL, "consistency_sync",
+        c->consistency_sync ? "sync" : "ref", "explore", peet_config_explore_text(c, explore, sizeof explore),
+        "replay_token", c->replay_token ? peet_stats_text(c->replay_token) : NULL, "from",
+        c->from ? peet_stats_text(c->from) : NULL, "output", c->output ? peet_stats_text(c->output) : NULL);
     if (root &&
         (json_object_set_new(root, "foreign", json_string(peet_config_foreign_text(c->foreign))) ||
             peet__config_data_json(c, root))) {

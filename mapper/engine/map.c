@@ -221,6 +221,19 @@ int peet__map_preempt(struct peet_map *map, unsigned hw)
     return 1;
 }
 
+/* A ring of words is not kept for a context that waits, nor taken back: it goes when they are used up. */
+int peet__map_slice_over(struct peet_map *map, struct peet_map_core *core)
+{
+    struct peet_map_context *c = core->context;
+
+    if (map->chooser || !peet__map_others_wait(map, (unsigned)(core - map->cores)) ||
+        !map->ops->dry(map->source, c->source))
+        return 0;
+    peet__map_release(core);
+    peet__map_arrive(map, c, NULL, core->clock);
+    return 1;
+}
+
 /* ------------------------------------------------------------------------------------------ effects */
 
 void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event,

@@ -52,6 +52,8 @@ int peet_map_new(const struct peet_map_config *config, const struct peet_source_
     map->config = *config;
     if (!map->config.quantum_cycles)
         map->config.quantum_cycles = 1;
+    if (!map->config.slice_cycles || map->config.policy == PEET_POLICY_RR || !ops->dry)
+        map->config.slice_cycles = PEET_MAP_NEVER;
     map->ops = ops;
     map->source = source;
     map->exit_source = UINT32_MAX;

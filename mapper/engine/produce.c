@@ -243,6 +243,9 @@ static int from_stream(struct peet_map *map, struct peet_map_core *core, struct 
     struct peet_map_context *c = core->context;
     int kind;
 
+    if (__builtin_expect(core->clock - core->dispatched >= map->config.slice_cycles, 0) &&
+        peet__map_slice_over(map, core))
+        return PEET_MAP_AGAIN;
     core->declined = !map->direct;
     kind = map->direct && map->until ? peet__map_run_direct(map, core) : 0;
     if (kind == PEET_MAP_DIRECT || kind == PEET_MAP_AGAIN)

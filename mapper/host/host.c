@@ -167,6 +167,7 @@ static struct peet_map_config map_config(void)
         .progress = progress_page(),
         .winner = c->winner,
         .lock_model = c->lock_model,
+        .slice_cycles = c->slice_cycles,
         .spin_quantum_cycles = c->spin_quantum_cycles,
         .poll_cycles = c->poll_cycles,
         .syscall_cycles = c->syscall_cycles,

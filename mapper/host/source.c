@@ -551,6 +551,13 @@ static int words(void *self, uint32_t context)
     return peet_decode_ahead(c->decode, c->cursor, c->end);
 }
 
+static int dry(void *self, uint32_t context)
+{
+    const struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
+
+    return c->cursor == c->end && !peet_decode_busy(c->decode) && !c->done && !c->loop;
+}
+
 static void undo(void *self, uint32_t context, peet_decode_undone *fn, void *arg)
 {
     struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
@@ -646,7 +653,7 @@ static uint64_t state(void *self, uint32_t context)
 /* What contexts that run and contexts that are replayed have in common: all but what they learn from outside. */
 #define COMMON_OPS \
     .next = next, .result = result, .spawn = spawn, .marked = marked, .retire = retire, \
-    .spawn_iterations = spawn_iterations, .spawn_thread = spawn_thread, .blocks = blocks, .words = words, \
+    .spawn_iterations = spawn_iterations, .spawn_thread = spawn_thread, .blocks = blocks, .words = words, .dry = dry, \
     .direct = direct, .executed = executed, .undo = undo, .synthetic = synthetic, .state = state, \
     .block_of_turn = block_of_turn, .function_of_pc = function_of_pc
 

@@ -386,6 +386,8 @@ void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *
 void peet__map_over(struct peet_map *map, struct peet_map_core *core);
 /** Round robin: should the core's context make room?  If so, it does. */
 int peet__map_preempt(struct peet_map *map, unsigned hw);
+/** The other policies: the core's context has run for slice_cycles. Should it make room?  If so, it does. */
+int peet__map_slice_over(struct peet_map *map, struct peet_map_core *core);
 /** Nothing can act any more: the end, or a deadlock. */
 void peet__map_stuck(struct peet_map *map);
 /** middle.c.  peet__middle_start() - the contexts that are there when the run begins.  Returns: 0 or a peet_err (recorded) */
