@@ -219,11 +219,13 @@ PUBLIC uint64_t peet_rt_foreign_instead(uint64_t pc)
 #define PEET_X(name) PEET__WORLD_##name,
 static const uint16_t plain[] = {PEET__WORLD_MEMORY(PEET_X) PEET__WORLD_STRING(PEET_X) PEET__WORLD_SORT(PEET_X)};
 static const uint16_t streams[] = {PEET__WORLD_STDIO(PEET_X) PEET__WORLD_FORMAT(PEET_X)};
+static const uint16_t turns[] = {PEET__WORLD_TURNS(PEET_X)};
 #undef PEET_X
 static void *simulated_streams[sizeof streams / sizeof *streams];
 
 /* Functions whose references the runtime notes itself are the C library's own now, and recorded as any other: they are
- * called from where the program calls them, or, for streams, from the functions that wait for others first. */
+ * called from where the program calls them, or, for streams and what takes its turn, from the functions that wait for
+ * others first. */
 static void bind_world(void)
 {
     uint8_t recorded[PEET__WORLD_COUNT] = {[PEET__WORLD_qsort] = 1, [PEET__WORLD_qsort_r] = 1};
@@ -234,6 +236,8 @@ static void bind_world(void)
         simulated_streams[k] = peet__world_to[streams[k]];
         recorded[streams[k]] = 1;
     }
+    for (size_t k = 0; k < sizeof turns / sizeof *turns; k++)
+        recorded[turns[k]] = 1;
     for (unsigned k = 0; k < NASKED; k++)
         asked_at[k] = (uint64_t)peet__world_real[asked[k].which];
     for (unsigned k = 0; k < PEET__WORLD_COUNT; k++)

@@ -152,6 +152,8 @@ int peet__world_sleep_until(uint64_t cycles);
 
 /** If other contexts are alive: go on in simulated-time order. */
 void peet__world_order(void);
+/** world_turns.c: whether this system call is one that takes its turn and is the kernel's otherwise. */
+int peet__world_takes_turn(long number);
 /**
  * peet__fd_wait() - in simulated-time order, wait until a descriptor is ready for these poll(2) events
  * Returns at once if no other context is alive and there is no deadline: the call itself may block.  Non-blocking

@@ -41,6 +41,21 @@
     X(fsync) X(fdatasync) X(lseek) X(lseek64) X(sendfile) X(sendfile64) X(splice) X(copy_file_range) X(eventfd_read) X(eventfd_write) \
     X(pipe) X(pipe2) X(socketpair) X(flock) X(lockf) X(lockf64) X(fcntl) X(fcntl64)
 
+/* world_turns.c */
+#define PEET__WORLD_TURNS(X) \
+    X(access) X(faccessat) X(eaccess) X(euidaccess) X(stat) X(stat64) X(lstat) X(lstat64) X(fstat) X(fstat64) X(fstatat) \
+    X(fstatat64) X(statx) \
+    X(unlink) X(unlinkat) X(remove) X(rename) X(renameat) X(renameat2) X(mkdir) X(mkdirat) X(rmdir) X(link) X(linkat) \
+    X(symlink) X(symlinkat) X(readlink) X(readlinkat) X(realpath) \
+    X(mkfifo) X(mkfifoat) X(mknod) X(mknodat) X(opendir) X(readdir) X(readdir64) X(closedir) X(chdir) X(fchdir) X(getcwd) \
+    X(umask) X(chmod) X(fchmod) X(fchmodat) X(chown) X(lchown) X(fchown) X(fchownat) \
+    X(truncate) X(truncate64) X(ftruncate) X(ftruncate64) X(fallocate) X(fallocate64) X(utimensat) X(futimens) X(utimes) \
+    X(dup) X(dup2) X(dup3) X(ioctl) \
+    X(socket) X(bind) X(listen) X(shutdown) X(getsockopt) X(setsockopt) X(epoll_create) X(epoll_create1) X(epoll_ctl) \
+    X(eventfd) \
+    X(semget) X(semctl) X(msgget) X(msgctl) X(shmget) X(shmctl) X(shmat) X(shmdt) X(shm_open) X(shm_unlink) X(mq_open) \
+    X(mq_close) X(mq_unlink) X(mq_getattr) X(mq_setattr) X(mq_notify)
+
 /* world_socket.c */
 #define PEET__WORLD_SOCKET(X) \
     X(recv) X(__recv_chk) X(recvfrom) X(__recvfrom_chk) X(recvmsg) X(send) X(sendto) X(sendmsg) \
@@ -83,7 +98,8 @@
     X(__isoc99_scanf) X(__isoc99_fscanf) X(__isoc99_sscanf) X(__isoc99_vscanf) X(__isoc99_vfscanf) X(__isoc99_vsscanf)
 
 #define PEET__WORLD(X) \
-    PEET__WORLD_MEMORY(X) PEET__WORLD_STRING(X) PEET__WORLD_SORT(X) PEET__WORLD_CLOCK(X) PEET__WORLD_FILE(X) PEET__WORLD_SOCKET(X) \
+    PEET__WORLD_MEMORY(X) PEET__WORLD_STRING(X) PEET__WORLD_SORT(X) PEET__WORLD_CLOCK(X) PEET__WORLD_FILE(X) PEET__WORLD_TURNS(X) \
+    PEET__WORLD_SOCKET(X) \
     PEET__WORLD_POLL(X) PEET__WORLD_PROCESS(X) PEET__WORLD_TEMPORARY(X) PEET__WORLD_STDIO(X) PEET__WORLD_FORMAT(X)
 
 /* Those that other libraries of ours call as the C library's own, as this one does: what they reference for such a library is
