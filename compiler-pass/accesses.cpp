@@ -434,22 +434,88 @@ int firstSegment(const Function &F, unsigned mbb)
     return -1;
 }
 
+static bool isBarrier(const MachineInstr &MI)
+{
+    return MI.isInlineAsm() && !isReal(MI) && MI.mayLoad();
+}
+
+bool Accesses::isPause(const MachineInstr &MI) const
+{
+    return !MI.isInlineAsm() && T.info(MI).name == "PAUSE";
+}
+
+bool Accesses::looks(const MachineInstr &MI)
+{
+    if (!isReal(MI) || isPause(MI) || !(MI.mayLoad() || MI.mayStore()))
+        return false;
+    for (const MachineMemOperand *MMO : MI.memoperands())
+        if (!isPrivateStack(*MMO))
+            return true;
+    return MI.memoperands_empty();
+}
+
+// Blocks of a loop that pause, or have a compiler barrier, so that it takes time, and neither look at memory nor call.
+static bool onlyDelay(ArrayRef<MachineBasicBlock *> blocks, Accesses &A)
+{
+    bool delay = false;
+    for (const MachineBasicBlock *MBB : blocks)
+        for (const MachineInstr &MI : *MBB) {
+            const bool pause = A.isPause(MI);
+            if (MI.isCall() || A.looks(MI) || (isReal(MI) && !pause && A.waits(MI)))
+                return false;
+            delay |= pause || isBarrier(MI);
+        }
+    return delay;
+}
+
+static void findDelay(Function &F, Accesses &A, ArrayRef<MachineBasicBlock *> loop)
+{
+    SmallPtrSet<const MachineBasicBlock *, 4> ends;
+    for (MachineBasicBlock *MBB : loop)
+        for (const MachineBasicBlock *next : MBB->successors())
+            if (!is_contained(loop, next))
+                ends.insert(next);
+    if (ends.empty() || !onlyDelay(loop, A))
+        return;
+    F.delays.insert(loop.begin(), loop.end());
+    F.delayEnds.insert(ends.begin(), ends.end());
+}
+
+// Their rounds need not wait one by one: they wait when they are left, for what they have waited for may be looked at then.
+void findDelays(Function &F, Accesses &A)
+{
+    const auto delaying = [&A](const MachineInstr &MI) { return isBarrier(MI) || A.isPause(MI); };
+    if (none_of(*F.MF, [&](const MachineBasicBlock &MBB) { return any_of(MBB, delaying); }))
+        return;
+    for (MachineBasicBlock &MBB : *F.MF) // also those that share their header with a loop around them
+        if (MBB.isSuccessor(&MBB))
+            findDelay(F, A, &MBB);
+    MachineDominatorTree MDT(*F.MF);
+    MachineLoopInfo MLI(MDT);
+    for (const MachineLoop *L : MLI.getLoopsInPreorder())
+        if (L->isInnermost())
+            findDelay(F, A, L->getBlocks());
+}
+
 // A loop that waits for others without an access that must wait: one that has no way out, or one that a compiler
 // barrier makes read again.  Its header waits for its turn, lest it spin outside of simulated time.
 void findWaitingLoops(Function &F)
 {
+    for (const MachineBasicBlock *MBB : F.delayEnds)
+        if (int first = firstSegment(F, F.layoutOf[MBB]); first >= 0)
+            F.segments[first].turn = true;
     MachineDominatorTree MDT(*F.MF);
     MachineLoopInfo MLI(MDT);
     for (const MachineLoop *L : MLI.getLoopsInPreorder()) {
         SmallVector<MachineBasicBlock *, 4> exits;
         L->getExitBlocks(exits);
-        bool waits = exits.empty(), works = false;
+        bool waits = exits.empty(), works = F.delays.contains(L->getHeader());
         for (MachineBasicBlock *MBB : L->blocks()) {
             unsigned m = F.layoutOf[MBB];
             for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
                 works |= F.segments[F.mbbSegments[m].first + i].turn;
             for (const MachineInstr &MI : *MBB) {
-                if (MI.isInlineAsm() && !isReal(MI) && MI.mayLoad())
+                if (isBarrier(MI))
                     waits = true;
                 else if (MI.isCall() || (!exits.empty() && isReal(MI) && MI.mayStore()))
                     works = true;

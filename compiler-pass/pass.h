@@ -8,6 +8,7 @@
 #define PEET_PASS_H
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/LiveRegUnits.h"
@@ -140,6 +141,9 @@ class Accesses {
     // The order of an access.  The quick instruction selection of -O0 folds atomic loads into other instructions
     // and forgets that they were; what the address was loaded with in the IR still tells.  Unordered: either.
     llvm::AtomicOrdering order(const llvm::MachineInstr &MI, const llvm::MachineMemOperand &MMO) const;
+    // Does it refer to memory that others may know of?
+    bool looks(const llvm::MachineInstr &MI);
+    bool isPause(const llvm::MachineInstr &MI) const;
     // Can inline assembly refer to memory?
     bool asmReferences(const llvm::MachineInstr &MI) const;
     // Is an assembly statement more than its instructions: a directive, a clock, a marker, a system call?
@@ -250,6 +254,8 @@ struct Function {
     std::vector<Segment> segments;
     std::vector<std::pair<unsigned, unsigned>> mbbSegments; // first, count; by layout index
     llvm::DenseMap<const llvm::MachineBasicBlock *, unsigned> layoutOf;
+    // blocks of loops that do nothing but take time, and where those are left
+    llvm::SmallPtrSet<const llvm::MachineBasicBlock *, 4> delays, delayEnds;
     llvm::MCSymbol *start = nullptr;                               // label at the function's first byte
     unsigned asmStatements = 0;                                    // opaque ones, and other opaque instructions
     llvm::DenseMap<const llvm::MachineInstr *, unsigned> asmAdded; // bytes of hooks in assembly text
@@ -259,7 +265,9 @@ struct Function {
 bool isReal(const llvm::MachineInstr &MI);
 // The first segment of a block that has a record or code; -1: none.
 int firstSegment(const Function &F, unsigned mbb);
-// Gives a turn to the headers of loops that only wait.
+// Loops that only take time: the function's delays and delayEnds.
+void findDelays(Function &F, Accesses &A);
+// Gives a turn to the headers of loops that only wait, and to where delays end.
 void findWaitingLoops(Function &F);
 // assembly.cpp: inline assembly becomes its instructions.
 void liftAssembly(Target &T, llvm::MachineFunction &MF);

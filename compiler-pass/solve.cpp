@@ -292,6 +292,7 @@ bool Planner::run(MachineInstr *&culprit, std::string &why)
     }
     if (!readRefs(culprit, why))
         return false;
+    findDelays(F, A);
     split();
     findWaitingLoops(F);
     findTails();

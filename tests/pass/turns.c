@@ -107,3 +107,38 @@ long wide(void)
     struct big b = object;
     return b.a[3];
 }
+
+// A loop that only takes time waits when it is left, not in each round.
+// CHECK-LABEL: barriers:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK-NOT: 2147287104
+// CHECK: jne {{\.LBB[0-9_]+}}
+// CHECK: cmpl $0, 2147287104
+// CHECK: ret
+// CHECK-LABEL: pauses:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK-NOT: 2147287104
+// CHECK: pause
+// CHECK-NOT: 2147287104
+// CHECK: jne {{\.LBB[0-9_]+}}
+// CHECK: cmpl $0, 2147287104
+// CHECK: ret
+// CHECK-LABEL: pauses_and_looks:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK: cmpl $0, 2147287104
+// CHECK: pause
+void barriers(long n)
+{
+    for (long i = 0; i < n; i++)
+        __asm__ volatile("" ::: "memory");
+}
+void pauses(long n)
+{
+    for (long i = 0; i < n; i++)
+        __builtin_ia32_pause();
+}
+void pauses_and_looks(void)
+{
+    while (!plain)
+        __builtin_ia32_pause();
+}
