@@ -80,7 +80,8 @@ bool Planner::splitBlock(unsigned mbb, bool afterAsmGoto)
             split = (O.granularity == Ref && n && words) || words + n > BigSegmentWords / 2;
             words += n;
         }
-        bool turn = (A.waits(MI) && !(F.delays.contains(MBB) && A.isPause(MI))) || (O.granularity == Ref && A.mayBeShared(MI));
+        bool turn =
+            (A.waits(MI) && !(F.delays.contains(MBB) && A.isPause(MI))) || (O.granularity == Ref && A.mayBeShared(MI));
         int mark = A.mark(MI), clock = A.clock(MI);
         if ((turn || mark >= 0) && !S->MIs.empty())
             split = true;

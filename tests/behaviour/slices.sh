@@ -10,7 +10,7 @@ run() { # FOLDER OPTION...
     shift
     timeout -k 10 100 "$PEET" run --quiet --observe hash -d "$folder" "$@" >got 2>said || { cat said; fail "$*: status $?"; }
     sed -n '/"hash": "/p' "$folder/stats.json" >"hash.$folder"
-    cycles=$(sed -n 's/.*"cycles": \([0-9]*\),/\1/p' "$folder/stats.json" | head -1)
+    cycles=$(jq .time.cycles "$folder/stats.json")
     [ -s "hash.$folder" ] || fail "$*: no hash"
 }
 for call in once kill malloc getpid access nothing; do
