@@ -44,7 +44,7 @@ run 2 '^peet: --explore-steps: it is of --explore and' --explore-steps 3 -- ./su
 run 2 '^peet: --explore makes executions, --replay-token repeats one' --explore all --replay-token c.1 -- ./sum
 run 2 '^peet: observers and an exploration exclude each other: counts' --explore all --observe counts -- ./sum
 run 2 '^peet: --consistency-sync: of which model' --consistency-sync sync -- ./sum
-run 2 '^peet: --quantum: the policy fcfs has no time slices' --quantum 500 -- ./sum
+run 2 '^peet: --quantum: it is of the policy rr only' --quantum 500 -- ./sum
 refuses 2 '^peet whatif: --top: what --try says' "$peet" whatif --top 1 --try cores=2 -- ./sum
 refuses 2 "^peet whatif: --try: 'cores=2.cores=4' sets cores twice" "$peet" whatif --try cores=2+cores=4 -- ./sum
 refuses 2 "^peet whatif: --try: '.*' sets machine.cache twice" "$peet" whatif --try machine.cache=8KiB+cores=4+machine.cache=8KiB -- ./sum
