@@ -354,7 +354,8 @@ static int check_alone(const struct reading *reading, const struct peet_config *
         {KEY_EXPLORE_LIMIT, 0, explores_all, "--explore-limit: it is of --explore all only"},
         {KEY_EXPLORE_STEPS, 0, explores, "--explore-steps: it is of --explore and --replay-token only"},
         {KEY_CONSISTENCY_SYNC, 0, has_model, "--consistency-sync: of which model? --consistency names it"},
-        {KEY_QUANTUM, 'p', has_slices, "--quantum: it is of the policy rr only; slice_cycles in a configuration file is of the others"},
+        {KEY_QUANTUM, 'p', has_slices,
+            "--quantum: it is of the policy rr only; slice_cycles in a configuration file is of the others"},
     };
     for (size_t i = 0; i < sizeof(options_beside) / sizeof(options_beside[0]); i++)
         if (is_given(reading, options_beside[i].key) && !options_beside[i].has_effect(config) &&
