@@ -147,6 +147,9 @@ int peet__world_deadline(const struct timespec *relative, uint64_t *out_cycles);
 void peet__world_timespec(uint64_t cycles, struct timespec *out);
 /** Until this cycle.  Returns: 0 or EINTR */
 int peet__world_sleep_until(uint64_t cycles);
+/** A program that sleeps so long while a child of its runs often gives it time to begin, or to do something.  Children run in
+ * the host's time, and get as much of it, up to a patience that is enough for almost all. */
+void peet__world_children_run(uint64_t ns);
 
 /* -------------------------------------------------------------------------------------- world_fd.c */
 

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 #include <peet/module.h>
@@ -320,11 +321,26 @@ static uint64_t left_ns(uint64_t deadline)
     return deadline > now ? ns_of(deadline - now) : 0;
 }
 
+void peet__world_children_run(uint64_t ns)
+{
+    enum { PATIENCE_NS = 200000000 };
+    siginfo_t ended = {.si_pid = 0};
+    const int saved_errno = errno;
+    if (!peet__world_concurrent() && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0) {
+        const struct timespec host = {0, (long)(ns < PATIENCE_NS ? ns : PATIENCE_NS)};
+        peet__sample_pause();
+        syscall(SYS_nanosleep, &host, NULL);
+    }
+    errno = saved_errno;
+}
+
 /* Returns: 0, or an errno value with what is left */
 static int sleep_ns(uint64_t ns, uint64_t *out_left_ns)
 {
     uint64_t deadline = before_time() ? 0 : peet__world_deadline_ns(ns);
     peet__world_cancellation_point();
+    if (!before_time())
+        peet__world_children_run(ns);
     int error = peet__world_sleep_until(deadline);
     peet__world_cancellation_point();
     *out_left_ns = error ? left_ns(deadline) : 0;

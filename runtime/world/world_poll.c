@@ -61,9 +61,13 @@ static int any(const struct pollfd *fds, nfds_t n)
     return 0;
 }
 
+static uint64_t asked_ns; /* the last time limit; who is alone has asked for it */
+
 /* Wait once.  Returns: 0 look again, ETIMEDOUT, EINTR */
 static int wait_for(const struct pollfd *fds, nfds_t n, uint64_t deadline)
 {
+    if (!any(fds, n) && deadline != PEET_NEVER)
+        peet__world_children_run(asked_ns);
     if (!any(fds, n))
         return deadline == PEET_NEVER           ? peet__fd_wait_event(-1, 0, deadline)
             : peet__world_sleep_until(deadline) ? EINTR
@@ -100,6 +104,7 @@ static int poll_until(struct pollfd *fds, nfds_t n, uint64_t deadline)
 /* @ns: < 0: for ever.  The clock is read for its order too. */
 static uint64_t deadline_ns(int64_t ns)
 {
+    asked_ns = ns > 0 ? (uint64_t)ns : 0;
     if (ns > 0)
         return peet__world_deadline_ns((uint64_t)ns);
     peet__world_order();
@@ -133,6 +138,7 @@ SIM(int, __poll_chk, struct pollfd *fds, nfds_t n, int timeout_ms, size_t room)
 /* A relative timeout as a deadline.  Returns: 0 or EINVAL */
 static int deadline_of(const struct timespec *timeout, uint64_t *out_deadline)
 {
+    asked_ns = timeout ? (uint64_t)timeout->tv_sec * 1000000000 + (uint64_t)timeout->tv_nsec : 0;
     if (timeout && (timeout->tv_sec || timeout->tv_nsec))
         return peet__world_deadline(timeout, out_deadline);
     *out_deadline = deadline_ns(timeout ? 0 : -1);
