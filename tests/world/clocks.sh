@@ -14,6 +14,7 @@ absolute in time
 past at once
 clocks agree 1 1 1
 up when the year began 1, an hour 1
+stamps agree 1
 resolution 1, invalid 1
 no clock: -1 1
 no clock: -1 1

@@ -102,14 +102,15 @@ void peet__hook_turn(uint64_t *frame, const uint64_t *xmm)
     event_at(frame, PEET_ABSTRACT_ATOMIC, 2, args);
 }
 
+/* As monotonic clocks do, it shows an hour at cycle 0: programs take a time stamp near 0 for none. */
 void peet__hook_clock(uint64_t *frame, const uint64_t *xmm)
 {
-    uint64_t cycles = 0;
+    uint64_t cycles = 3600 * peet_rt_frequency_hz();
     (void)xmm;
     if (!peet__rt.capturing) {
         if (!peet__is_subject())
             return;
-        cycles = event_at(frame, PEET_ABSTRACT_CLOCK, 0, NULL);
+        cycles += event_at(frame, PEET_ABSTRACT_CLOCK, 0, NULL);
     }
     frame[RAX] = (uint32_t)cycles;
     frame[RDX] = cycles >> 32;

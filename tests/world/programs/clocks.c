@@ -96,6 +96,9 @@ static void agreement(void)
     a = now(CLOCK_MONOTONIC);
     b = now(CLOCK_REALTIME) - a; /* the computer's start */
     printf("up when the year began %d, an hour %d\n", b / 1000000000 < 1767225600, b / 1000000000 == 1767225600 - 3600);
+    const int64_t stamp = (int64_t)__builtin_ia32_rdtsc();
+    a = now(CLOCK_MONOTONIC) - stamp;
+    printf("stamps agree %d\n", a >= 0 && a < 10000); /* at 1 GHz */
     clockid_t own;
     int64_t last = now(CLOCK_MONOTONIC);
     for (int i = 0; i < 1000; i++) {
