@@ -165,7 +165,7 @@ ssize_t peet__pipe_write(int fd, const void *bytes, size_t n)
         int error = peet__fd_wait(fd, POLLOUT, PEET_NEVER);
         if (error)
             return done ? (ssize_t)done : peet__fd_failed(error);
-        ssize_t wrote = REAL(write)(fd, (const char *)bytes + done, piece);
+        ssize_t wrote = peet__fd_sent(fd, 0, REAL(write)(fd, (const char *)bytes + done, piece));
         if (wrote < 0)
             return done ? (ssize_t)done : -1;
         done += (size_t)wrote;

@@ -158,7 +158,7 @@ ssize_t peet__fd_write(int fd, const void *bytes, size_t n)
     peet__progress_yield(fd);
     peet__world_in_parts(n);
     if (!peet__world_concurrent())
-        return REAL(write)(fd, bytes, n);
+        return peet__fd_sent(fd, 0, REAL(write)(fd, bytes, n));
     switch (peet__fd_kind(fd)) {
     case PEET__FD_PIPE:
     case PEET__FD_TERMINAL:
@@ -174,7 +174,7 @@ ssize_t peet__fd_write(int fd, const void *bytes, size_t n)
         break;
     }
     int error = peet__fd_wait(fd, POLLOUT, PEET_NEVER);
-    return error ? peet__fd_failed(error) : REAL(write)(fd, bytes, n);
+    return error ? peet__fd_failed(error) : peet__fd_sent(fd, 0, REAL(write)(fd, bytes, n));
 }
 
 SIM(ssize_t, write, int fd, const void *bytes, size_t n)
@@ -212,7 +212,7 @@ static ssize_t write_vector(int fd, const struct iovec *v, int count)
     }
     if ((kind != PEET__FD_TERMINAL && (kind != PEET__FD_PIPE || all <= PIPE_BUF)) || peet__fd_nonblocking(fd)) {
         int error = peet__fd_wait(fd, POLLOUT, PEET_NEVER);
-        return error ? peet__fd_failed(error) : REAL(writev)(fd, v, count);
+        return error ? peet__fd_failed(error) : peet__fd_sent(fd, 0, REAL(writev)(fd, v, count));
     }
     for (int k = 0; k < count; k++) {
         ssize_t wrote = v[k].iov_len ? peet__pipe_write(fd, v[k].iov_base, v[k].iov_len) : 0;
@@ -414,7 +414,7 @@ static size_t both_ready(int out, int in, size_t n, int *out_error)
         if (!SUBJECT) \
             return REAL(name)(out, in, at, n); \
         n = both_ready(out, in, n, &error); \
-        ssize_t moved = error ? peet__fd_failed(error) : REAL(name)(out, in, at, n); \
+        ssize_t moved = error ? peet__fd_failed(error) : peet__fd_sent(out, 0, REAL(name)(out, in, at, n)); \
         int saved_errno = errno; \
         peet__syscall_note(SYS_sendfile, moved > 0 ? (size_t)moved : 0); \
         errno = saved_errno; \
@@ -430,7 +430,8 @@ SIM(ssize_t, splice, int in, off64_t *in_at, int out, off64_t *out_at, size_t n,
         return REAL(splice)(in, in_at, out, out_at, n, flags);
     peet__world_cancellation_point();
     n = both_ready(out, in, n, &error);
-    ssize_t moved = error ? peet__fd_failed(error) : REAL(splice)(in, in_at, out, out_at, n, flags);
+    ssize_t moved =
+        error ? peet__fd_failed(error) : peet__fd_sent(out, 0, REAL(splice)(in, in_at, out, out_at, n, flags));
     int saved_errno = errno;
     peet__syscall_note(SYS_splice, moved > 0 ? (size_t)moved : 0);
     errno = saved_errno;

@@ -73,7 +73,7 @@ ssize_t peet__socket_send(int fd, const struct msghdr *message, int flags)
     if (simple(fd, flags, deadline)) {
         peet__world_in_parts(bytes_of(message));
         peet__world_order();
-        return REAL(sendmsg)(fd, message, flags);
+        return peet__fd_sent(fd, flags, REAL(sendmsg)(fd, message, flags));
     }
     if (message->msg_iovlen > IOV_MAX) {
         errno = EMSGSIZE;
@@ -93,7 +93,7 @@ ssize_t peet__socket_send(int fd, const struct msghdr *message, int flags)
             peet__world_order();
         if (error)
             return done ? (ssize_t)done : peet__fd_failed(error);
-        ssize_t sent = REAL(sendmsg)(fd, &m, flags | MSG_DONTWAIT);
+        ssize_t sent = peet__fd_sent(fd, flags, REAL(sendmsg)(fd, &m, flags | MSG_DONTWAIT));
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             uint64_t wait = 0; /* ready, but not for so much */
             if (waits && peet__world_back_off_restarting(&wait) != 0)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets between threads of one program: local pairs, streams over the loopback, datagrams, time limits. */
+/* Sockets between threads of one program: local pairs, streams over the loopback, datagrams, time limits, what the
+ * kernel holds back. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -127,7 +130,8 @@ static void server(void)
         pthread_create(&clients[k], NULL, client, (void *)(intptr_t)k);
     for (int k = 0; k < CLIENTS; k++) {
         length = sizeof from;
-        int fd = k & 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : accept(listener, (struct sockaddr *)&from, &length);
+        int fd =
+            k & 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : accept(listener, (struct sockaddr *)&from, &length);
         if (fd < 0)
             printf("accept: %s\n", strerror(errno));
         if (!(k & 1) && from.sin_addr.s_addr != htonl(INADDR_LOOPBACK))
@@ -170,7 +174,8 @@ static void messages(void)
     pthread_t t;
     memcpy(me.sun_path, "\0peet-test", 10);
     snprintf(me.sun_path + 10, 40, "%d", number);
-    bind(fd, (struct sockaddr *)&me, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 10 + strlen(me.sun_path + 10)));
+    bind(fd, (struct sockaddr *)&me,
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 10 + strlen(me.sun_path + 10)));
     pthread_create(&t, NULL, datagrams, &number);
     for (int k = 0; k < 100; k++) {
         char head[100], rest[5000];
@@ -237,6 +242,46 @@ static void limits(void)
     close(pair[1]);
 }
 
+static int comes(int fd)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    char c;
+    return poll(&one, 1, 2000) == 1 && read(fd, &c, 1) == 1;
+}
+
+/* The kernel keeps a small segment until the one before it is acknowledged, up to 40 ms, and what is corked 200 ms: that is
+ * no time in which a limit of two seconds passes. */
+static void held_back(void)
+{
+    const int on = 1;
+    int out = socket(AF_INET, SOCK_STREAM, 0), in, value = -1, came = 0;
+    socklen_t length = sizeof address;
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_port = 0;
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 2) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &length) != 0 ||
+        connect(out, (struct sockaddr *)&address, sizeof address) != 0 || (in = accept(listener, NULL, NULL)) < 0) {
+        printf("no loopback\n");
+        exit(77);
+    }
+    for (int k = 0; k < 8; k++) {
+        if (write(out, "a", 1) == 1 && (k & 1 ? write(out, "b", 1) : send(out, "b", 1, MSG_DONTWAIT)) == 1)
+            came += comes(in) + comes(in);
+        if (write(in, "c", 1) == 1)
+            came += comes(out);
+    }
+    length = sizeof value;
+    getsockopt(out, IPPROTO_TCP, TCP_NODELAY, &value, &length);
+    printf("two writes and an answer: %d, no delay %d\n", came, value);
+    setsockopt(out, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+    came = write(out, "d", 1) == 1 && comes(in);
+    came += send(out, "e", 1, MSG_MORE) == 1 && comes(in);
+    printf("corked: %d\n", came);
+    close(out);
+    close(in);
+    close(listener);
+}
+
 /* What cannot be read is an error, not a fault. */
 static void bad_addresses(void)
 {
@@ -265,5 +310,6 @@ int main(void)
     messages();
     limits();
     half_full();
+    held_back();
     return 0;
 }
