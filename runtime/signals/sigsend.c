@@ -63,6 +63,17 @@ void peet__signal_interrupt(struct peet_ctx *ctx)
         peet_rt_event(PEET_ABSTRACT_INTERRUPT, 1, &number);
 }
 
+void peet__signal_keep(int signal)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    const uint64_t bit = peet__signal_bit(signal);
+    const struct timespec none = {0, 0};
+    siginfo_t info;
+    if (peet__signals_simulated() && ctx->mask & bit &&
+        peet__raw_syscall(SYS_rt_sigtimedwait, (long)&bit, (long)&info, (long)&none, sizeof bit, 0, 0) == signal)
+        peet__signal_enqueue(ctx, &info);
+}
+
 /* Through the kernel, to this thread: handlers see what they always see. */
 static void to_self(int signal, const siginfo_t *info)
 {

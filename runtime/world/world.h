@@ -175,8 +175,8 @@ int peet__fd_nonblocking(int fd);
 void peet__fd_closed(int fd);
 /** -1, with errno for what peet__fd_wait() has returned. */
 ssize_t peet__fd_failed(int error);
-/** Something was written or sent: if the descriptor is a connection that keeps it for a while, it goes at once
- *  (world_push.c).  @flags: of send(2).  Returns: @sent; errno is kept */
+/** Something was written or sent, or not (-1 and errno): if the descriptor is a connection that keeps it for a while, it
+ *  goes at once (world_push.c), and SIGPIPE is for the context that wrote.  @flags: of send(2).  Returns: @sent; errno is kept */
 ssize_t peet__fd_sent(int fd, int flags, ssize_t sent);
 /** Retry something that would block in simulated time, further and further apart: *inout_ns is 0 at first.
  *  Returns: 0 or EINTR */

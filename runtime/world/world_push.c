@@ -6,7 +6,9 @@
  * is remembered: the host waits for it, unless the other end has to read before.
  */
 #include "world/world.h"
+#include "signals/signals.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -57,6 +59,8 @@ ssize_t peet__fd_sent(int fd, int flags, ssize_t sent)
     const int saved_errno = errno, off = 0, on = 1;
     int bytes;
 
+    if (sent < 0 && errno == EPIPE)
+        peet__signal_keep(SIGPIPE);
     if (sent > 0 && unsent(fd) > 0) {
         if (!(flags & MSG_MORE) && !option(fd, TCP_CORK) && !option(fd, TCP_NODELAY)) {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets between threads of one program: local pairs, streams over the loopback, datagrams, time limits, what the
- * kernel holds back. */
+ * kernel holds back, SIGPIPE. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -282,6 +283,41 @@ static void held_back(void)
     close(listener);
 }
 
+/* SIGPIPE is for the thread that writes; if it blocks it, others that do not live on. */
+static void *breaks(void *arg)
+{
+    int s[2], p[2];
+    sigset_t all, waits;
+    const struct timespec none = {0, 0};
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, s);
+    close(s[1]);
+    printf("broken: %zd %d", send(s[0], "x", 1, 0), errno == EPIPE);
+    usleep(1000);
+    sigpending(&waits);
+    printf(", waits %d", sigismember(&waits, SIGPIPE));
+    printf(", %d %d\n", sigtimedwait(&all, NULL, &none) == SIGPIPE, sigtimedwait(&all, NULL, &none));
+    if (pipe(p) != 0)
+        return arg;
+    close(p[0]);
+    printf("broken: %zd %d\n", write(p[1], "x", 1), errno == EPIPE);
+    close(p[1]);
+    close(s[0]);
+    return arg;
+}
+
+static void broken(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, breaks, NULL);
+    usleep(500);
+    usleep(1000);
+    pthread_join(thread, NULL);
+    usleep(1000);
+    printf("alive\n");
+}
+
 /* What cannot be read is an error, not a fault. */
 static void bad_addresses(void)
 {
@@ -311,5 +347,6 @@ int main(void)
     limits();
     half_full();
     held_back();
+    broken();
     return 0;
 }
