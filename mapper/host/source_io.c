@@ -34,18 +34,16 @@ unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int6
     return ready;
 }
 
-/** What a context has sent and the kernel has not delivered comes in host time, up to a fifth of a second later: no
- * deadline passes before. */
+/** What a context has sent and the kernel has not delivered comes in host time, up to a fifth of a second later, and
+ * connections a second and more: no deadline passes before. */
 static int wait_longer(struct pollfd *all, unsigned n)
 {
-    enum { STEP_NS = 10000000, STEPS = 30 };
+    enum { STEP_NS = 10000000 };
     const struct timespec step = {.tv_nsec = STEP_NS};
     int ready = 0;
 
-    for (int i = 0; !ready && i < STEPS && peet_rt_held_back(0); i++)
+    while (!ready && peet_rt_held_back())
         ready = ppoll(all, n, &step, NULL);
-    if (!ready)
-        peet_rt_held_back(1);
     return ready;
 }
 

@@ -178,6 +178,9 @@ ssize_t peet__fd_failed(int error);
 /** Something was written or sent, or not (-1 and errno): if the descriptor is a connection that keeps it for a while, it
  *  goes at once (world_push.c), and SIGPIPE is for the context that wrote.  @flags: of send(2).  Returns: @sent; errno is kept */
 ssize_t peet__fd_sent(int fd, int flags, ssize_t sent);
+struct sockaddr;
+/** A connection was asked for, which may be under way.  Returns: @result; errno is kept */
+int peet__fd_connects(int fd, const struct sockaddr *to, int result);
 /** Retry something that would block in simulated time, further and further apart: *inout_ns is 0 at first.
  *  Returns: 0 or EINTR */
 int peet__world_back_off(uint64_t *inout_ns);

@@ -3,7 +3,8 @@
  * What the kernel holds back of a connection.  TCP sends a small segment only when the one before it is acknowledged
  * (Nagle), and acknowledges up to 40 ms of host time later; in simulated time any time limit is over by then.  So what
  * has been sent goes at once, as TCP_NODELAY would have it, unless the program keeps it back itself.  What stays
- * is remembered: the host waits for it, unless the other end has to read before.
+ * is remembered, and the host waits for it, unless the other end has to read before.  So are connections that a full queue
+ * of a listener of this computer's keeps waiting, for a second and more, and what has been sent over them.
  */
 #include "world/world.h"
 #include "signals/signals.h"
@@ -17,19 +18,21 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 
-enum { HELD_MAX = 64 };
+/* So often is something looked at that does not change: 4 s, when a connection has been asked for three times. */
+enum { HELD_MAX = 64, LOOKS = 400 };
 
-static struct {
-    int fd, bytes;
+static struct held {
+    int fd, looks;
+    int bytes; /* that have not arrived; -1 if it is not connected */
 } held[HELD_MAX];
 static unsigned nheld;
 
-/** Bytes that have not left; 0 also if this is no such socket. */
-static int unsent(int fd)
+/** What an ioctl of sockets counts; 0 also if this is no such socket. */
+static int count(int fd, unsigned long request)
 {
     int bytes = 0;
 
-    return syscall(SYS_ioctl, fd, SIOCOUTQNSD, &bytes) == 0 ? bytes : 0;
+    return syscall(SYS_ioctl, fd, request, &bytes) == 0 ? bytes : 0;
 }
 
 static int option(int fd, int which)
@@ -38,6 +41,26 @@ static int option(int fd, int which)
     socklen_t length = sizeof value;
 
     return getsockopt(fd, IPPROTO_TCP, which, &value, &length) != 0 || value;
+}
+
+/** Bytes on their way that need nobody but the kernel to arrive; -1: it connects.  What was sent and not acknowledged has
+ * arrived, unless nothing ever was: the other end acknowledges the first at once. */
+static int on_the_way(int fd)
+{
+    enum { SYN_SENT = 2, ONLY_SYN = 1 };
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    int all;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+        length < offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd)
+        return 0;
+    if (info.tcpi_state == SYN_SENT)
+        return -1;
+    all = count(fd, SIOCOUTQ);
+    if ((uint32_t)all > info.tcpi_snd_wnd)
+        return 0;
+    return info.tcpi_bytes_acked <= ONLY_SYN ? all : count(fd, SIOCOUTQNSD);
 }
 
 static void remember(int fd, int bytes)
@@ -50,8 +73,7 @@ static void remember(int fd, int bytes)
         return;
     if (i == nheld)
         nheld++;
-    held[i].fd = fd;
-    held[i].bytes = bytes;
+    held[i] = (struct held){fd, LOOKS, bytes};
 }
 
 ssize_t peet__fd_sent(int fd, int flags, ssize_t sent)
@@ -61,12 +83,12 @@ ssize_t peet__fd_sent(int fd, int flags, ssize_t sent)
 
     if (sent < 0 && errno == EPIPE)
         peet__signal_keep(SIGPIPE);
-    if (sent > 0 && unsent(fd) > 0) {
-        if (!(flags & MSG_MORE) && !option(fd, TCP_CORK) && !option(fd, TCP_NODELAY)) {
+    if (sent > 0 && count(fd, SIOCOUTQ) > 0) {
+        if (count(fd, SIOCOUTQNSD) > 0 && !(flags & MSG_MORE) && !option(fd, TCP_CORK) && !option(fd, TCP_NODELAY)) {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &off, sizeof off);
         }
-        bytes = unsent(fd);
+        bytes = on_the_way(fd);
         if (bytes > 0)
             remember(fd, bytes);
     }
@@ -74,27 +96,33 @@ ssize_t peet__fd_sent(int fd, int flags, ssize_t sent)
     return sent;
 }
 
-/** Whether more was sent than the other end has room for. */
-static int has_no_room(int fd)
+int peet__fd_connects(int fd, const struct sockaddr *to, int result)
 {
-    struct tcp_info info;
-    socklen_t length = sizeof info;
-    int bytes = 0;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)to;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)to;
+    const int saved_errno = errno;
 
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
-        length < offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd ||
-        syscall(SYS_ioctl, fd, SIOCOUTQ, &bytes) != 0 || (uint32_t)bytes > info.tcpi_snd_wnd;
+    if (result != 0 && errno == EINPROGRESS &&
+        (to->sa_family == AF_INET           ? ntohl(four->sin_addr.s_addr) >> 24 == 127
+                : to->sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)
+                                            : 0) &&
+        on_the_way(fd) < 0)
+        remember(fd, -1);
+    errno = saved_errno;
+    return result;
 }
 
-PUBLIC int peet_rt_held_back(int forget)
+PUBLIC int peet_rt_held_back(void)
 {
     unsigned kept = 0;
 
     for (unsigned i = 0; i < nheld; i++) {
-        const int bytes = unsent(held[i].fd);
+        const int bytes = on_the_way(held[i].fd);
 
-        if (bytes > 0 && !(forget && bytes == held[i].bytes) && !has_no_room(held[i].fd)) {
-            held[kept].fd = held[i].fd;
+        if (bytes && bytes != held[i].bytes)
+            held[i].looks = LOOKS;
+        if (bytes && --held[i].looks >= 0) {
+            held[kept] = held[i];
             held[kept++].bytes = bytes;
         }
     }

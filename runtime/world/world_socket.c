@@ -304,7 +304,7 @@ SIM(int, connect, int fd, const struct sockaddr *to, socklen_t length)
     deadline = deadline_of(fd, SO_SNDTIMEO);
     if (simple(fd, 0, deadline)) {
         peet__world_order();
-        return noted_call(SYS_connect, REAL(connect)(fd, to, length));
+        return noted_call(SYS_connect, peet__fd_connects(fd, to, REAL(connect)(fd, to, length)));
     }
     peet__world_order();
     int flags = fcntl(fd, F_GETFL);
@@ -313,7 +313,7 @@ SIM(int, connect, int fd, const struct sockaddr *to, socklen_t length)
     while ((result = REAL(connect)(fd, to, length)) != 0 && errno == EAGAIN &&
         peet__world_back_off_restarting(&wait) == 0)
         peet__world_cancellation_point();
-    if (result != 0 && errno == EINPROGRESS)
+    if (peet__fd_connects(fd, to, result) != 0 && errno == EINPROGRESS)
         result = finish_connect(fd, deadline);
     int saved_errno = errno;
     fcntl(fd, F_SETFL, flags);

@@ -283,6 +283,47 @@ static void held_back(void)
     close(listener);
 }
 
+static void *asks(void *arg)
+{
+    struct pollfd one = {.fd = socket(AF_INET, SOCK_STREAM, 0), .events = POLLOUT};
+    char c = 0;
+    fcntl(one.fd, F_SETFL, O_NONBLOCK);
+    if ((connect(one.fd, (struct sockaddr *)&address, sizeof address) != 0 && errno != EINPROGRESS) ||
+        poll(&one, 1, 8000) != 1 || write(one.fd, "x", 1) != 1)
+        printf("not connected\n");
+    one.events = POLLIN;
+    if (poll(&one, 1, 8000) != 1 || read(one.fd, &c, 1) != 1)
+        printf("no answer\n");
+    close(one.fd);
+    return arg;
+}
+
+/* Who finds a listener's queue full comes again after a second of the host's. */
+static void full_queue(void)
+{
+    enum { CLIENTS = 6 };
+    pthread_t clients[CLIENTS];
+    socklen_t length = sizeof address;
+    char c = 0;
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_port = 0;
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &length) != 0)
+        exit(77);
+    for (int k = 0; k < CLIENTS; k++)
+        pthread_create(&clients[k], NULL, asks, NULL);
+    for (int k = 0; k < CLIENTS; k++) {
+        int fd = accept(listener, NULL, NULL);
+        if (read(fd, &c, 1) != 1 || write(fd, "y", 1) != 1)
+            printf("no question\n");
+        close(fd);
+    }
+    for (int k = 0; k < CLIENTS; k++)
+        pthread_join(clients[k], NULL);
+    printf("all answered\n");
+    close(listener);
+}
+
 /* SIGPIPE is for the thread that writes; if it blocks it, others that do not live on. */
 static void *breaks(void *arg)
 {
@@ -347,6 +388,7 @@ int main(void)
     limits();
     half_full();
     held_back();
+    full_queue();
     broken();
     return 0;
 }
