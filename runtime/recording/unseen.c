@@ -60,11 +60,16 @@ static void arm(void)
 }
 
 /* Recorded code soon gives way to the host.  Other code that waits for a thread, and asks for nothing meanwhile, waits
- * for ever: that is said once. */
-static void look_at_stay(uint64_t pc, uint64_t now)
+ * for ever: that is said once.  Who waits in the kernel waits for the world outside, but for futexes. */
+static void look_at_stay(const ucontext_t *uc, uint64_t now)
 {
-    static uint64_t since, resumes;
+    static uint64_t since, last, resumes;
     static int told;
+    const uint64_t pc = peet__uc_pc(uc);
+    long call;
+    if (peet__uc_waits(uc, &call) && call != SYS_futex)
+        since += now - last;
+    last = now;
     if (told || resumes != peet__rt.resumes) {
         resumes = peet__rt.resumes;
         since = now;
@@ -114,7 +119,7 @@ static void on_sample(int signal, siginfo_t *info, void *uc)
     }
     if (nsamples < ROOM)
         samples[nsamples++] = (struct peet_rt_sample){peet__uc_pc(uc), asked_ns};
-    look_at_stay(peet__uc_pc(uc), now);
+    look_at_stay(uc, now);
     if (restarted) {
         rt->sample_due = 1;
         return;

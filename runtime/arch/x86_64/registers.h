@@ -54,6 +54,14 @@ static inline int peet__uc_restart(ucontext_t *uc)
     return 1;
 }
 
+/** uc_waits() - whether a signal has come in a system call that waits, and that is going to be made again.  @out_number: which */
+static inline int peet__uc_waits(const ucontext_t *uc, long *out_number)
+{
+    const uint8_t *at = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+    *out_number = (long)uc->uc_mcontext.gregs[REG_RAX];
+    return at[0] == 0x0f && at[1] == 0x05;
+}
+
 /**
  * uc_listing() - whether a signal has come at the end of getdents64(), which leaves off when one is pending
  * out_fd, out_more, out_room: what a further call would be given.  Returns: whether; uc_listed() takes what that has said
