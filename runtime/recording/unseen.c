@@ -160,6 +160,15 @@ void peet__sample_pause(void)
     peet__rt.sample_due = 1;
 }
 
+int peet__sample_taken(const siginfo_t *info)
+{
+    if (!on || info->si_signo != PEET_RT_SAMPLE_SIGNAL || info->si_code != SI_TIMER ||
+        info->si_value.sival_ptr != &timer)
+        return 0;
+    peet__rt.sample_due = 1;
+    return 1;
+}
+
 void peet__sample_end(void)
 {
     if (on)

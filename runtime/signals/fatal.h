@@ -31,6 +31,8 @@ uint64_t peet__real_ns(void);
 /** Where the program's time goes (unseen.c): none before the next context is resumed or the next visit ends: for
  * calls that a signal would end. */
 void peet__sample_pause(void);
+/** Whether this signal was none of the subject's but a sample's, which it blocks; then the next one is due. */
+int peet__sample_taken(const siginfo_t *info);
 /** ... no sample any more. */
 void peet__sample_end(void);
 

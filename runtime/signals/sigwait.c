@@ -5,6 +5,7 @@
  * descriptor that nothing but the arrival of a signal makes ready.  A signal from another context interrupts the wait.
  */
 #include "signals/signals.h"
+#include "signals/fatal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +127,10 @@ PUBLIC int __xpg_sigpause(int signal)
 static int take_from_kernel(uint64_t set, siginfo_t *out_info)
 {
     static const struct timespec at_once;
-    long signal = peet__raw_syscall(SYS_rt_sigtimedwait, (long)&set, (long)out_info, (long)&at_once, sizeof set, 0, 0);
+    long signal;
+    do
+        signal = peet__raw_syscall(SYS_rt_sigtimedwait, (long)&set, (long)out_info, (long)&at_once, sizeof set, 0, 0);
+    while (signal > 0 && peet__sample_taken(out_info));
     return signal > 0 ? (int)signal : 0;
 }
 

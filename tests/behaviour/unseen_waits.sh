@@ -16,4 +16,28 @@ for machine in ideal bus; do
         [ "${ns:-0}" -ge 2000000 ] && [ "$ns" -le 2100000 ] || { cat got; fail "$machine, $cores processors: waited '$ns' ns"; }
     done
 done
+
+# Nor does a program that blocks and takes all signals get the timer's.
+cat >takes.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+int main(void)
+{
+    const struct timespec none = {0, 0};
+    char text[64];
+    volatile double x = 1;
+    sigset_t all;
+    int taken = 0;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    for (int i = 0; i < 3000; i++) {
+        for (int k = 0; k < 20; k++)
+            snprintf(text, sizeof text, "%f", x);
+        taken += sigtimedwait(&all, NULL, &none) > 0;
+    }
+    return taken;
+}
+END
+"$PEETCC" -O1 -o takes takes.c || fail "it does not compile"
+"$PEET" run --quiet -d out -- ./takes || fail "signals taken: $?"
 exit 0
