@@ -34,7 +34,7 @@ void peet__progress_yield(int fd)
     if (!peet__progress_shown() || page[PEET_PROGRESS_LINE] == PEET_LINE_SUBJECT)
         return;
     int saved_errno = errno;
-    if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == page[PEET_PROGRESS_TERMINAL] &&
+    if (REAL(fstat)(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == page[PEET_PROGRESS_TERMINAL] &&
         __atomic_exchange_n(&page[PEET_PROGRESS_LINE], PEET_LINE_SUBJECT, __ATOMIC_ACQ_REL) == PEET_LINE_SHOWN)
         syscall(SYS_write, fd, away, sizeof away - 1);
     errno = saved_errno;

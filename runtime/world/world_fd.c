@@ -61,7 +61,7 @@ static int from_outside(int fd)
 enum peet__fd_kind peet__fd_kind(int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0)
+    if (REAL(fstat)(fd, &st) != 0)
         return PEET__FD_OTHER;
     switch (st.st_mode & S_IFMT) {
     case S_IFREG:

@@ -273,7 +273,7 @@ static int open_any(int folder, const char *path, int flags, mode_t mode)
     int fd;
     if (peet__world_is_own(path))
         fd = peet__world_own_file(path);
-    else if (peet__world_concurrent() && !(flags & (O_NONBLOCK | O_PATH)) && fstatat(folder, path, &st, 0) == 0 &&
+    else if (peet__world_concurrent() && !(flags & (O_NONBLOCK | O_PATH)) && REAL(fstatat)(folder, path, &st, 0) == 0 &&
         S_ISFIFO(st.st_mode))
         fd = open_fifo(folder, path, flags);
     else

@@ -37,7 +37,7 @@ static unsigned events_of(const struct pollfd *fds, nfds_t n, int fd)
 /* An epoll descriptor that becomes ready when one of these does; -1: none left to give. */
 static int watch(const struct pollfd *fds, nfds_t n)
 {
-    int low = epoll_create1(EPOLL_CLOEXEC),
+    int low = REAL(epoll_create1)(EPOLL_CLOEXEC),
         all = low < 0 ? -1 : (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, WATCH_FD);
     if (all < 0)
         all = low;
@@ -45,9 +45,9 @@ static int watch(const struct pollfd *fds, nfds_t n)
         REAL(close)(low);
     for (nfds_t k = 0; all >= 0 && k < n; k++) {
         struct epoll_event event = {.events = (uint32_t)(unsigned short)fds[k].events};
-        if (fds[k].fd >= 0 && epoll_ctl(all, EPOLL_CTL_ADD, fds[k].fd, &event) != 0 && errno == EEXIST) {
+        if (fds[k].fd >= 0 && REAL(epoll_ctl)(all, EPOLL_CTL_ADD, fds[k].fd, &event) != 0 && errno == EEXIST) {
             event.events = events_of(fds, n, fds[k].fd);
-            epoll_ctl(all, EPOLL_CTL_MOD, fds[k].fd, &event);
+            REAL(epoll_ctl)(all, EPOLL_CTL_MOD, fds[k].fd, &event);
         }
     }
     return all;

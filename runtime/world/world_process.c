@@ -273,7 +273,7 @@ static int queue_is_simple(mqd_t queue, int mode, const struct timespec *until, 
     struct mq_attr attributes;
     long flags = syscall(SYS_fcntl, queue, F_GETFL);
     return flags < 0 || flags & O_NONBLOCK || ((flags & O_ACCMODE) != O_RDWR && (flags & O_ACCMODE) != mode) ||
-        mq_getattr(queue, &attributes) != 0 || !fits(bytes, (size_t)attributes.mq_msgsize) ||
+        REAL(mq_getattr)(queue, &attributes) != 0 || !fits(bytes, (size_t)attributes.mq_msgsize) ||
         (!until && peet__world_alone()) ||
         (until && (until->tv_sec < 0 || until->tv_nsec < 0 || until->tv_nsec >= 1000000000));
 }
@@ -380,7 +380,7 @@ static int fill_random(int fd)
 static int random_file(void)
 {
     int fd = memfd_create(random_name, MFD_CLOEXEC);
-    if (fd >= 0 && (ftruncate(fd, RANDOM_BYTES) != 0 || fill_random(fd) != 0)) {
+    if (fd >= 0 && (REAL(ftruncate)(fd, RANDOM_BYTES) != 0 || fill_random(fd) != 0)) {
         REAL(close)(fd);
         return -1;
     }
@@ -427,7 +427,7 @@ int peet__world_random_more(int fd)
     if (!random_files || syscall(SYS_lseek, fd, 0, SEEK_CUR) != RANDOM_BYTES)
         return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, name, sizeof name);
+    ssize_t n = REAL(readlink)(link, name, sizeof name);
     const size_t own = sizeof random_name - 1;
     return n > 7 && (size_t)n - 7 >= own && memcmp(name + 7, random_name, own) == 0 && fill_random(fd) == 0 &&
         syscall(SYS_lseek, fd, 0, SEEK_SET) == 0;

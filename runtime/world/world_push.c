@@ -40,7 +40,7 @@ static int option(int fd, int which)
     int value = 0;
     socklen_t length = sizeof value;
 
-    return getsockopt(fd, IPPROTO_TCP, which, &value, &length) != 0 || value;
+    return REAL(getsockopt)(fd, IPPROTO_TCP, which, &value, &length) != 0 || value;
 }
 
 /** Bytes on their way that need nobody but the kernel to arrive; -1: it connects.  What was sent and not acknowledged has
@@ -52,7 +52,7 @@ static int on_the_way(int fd)
     socklen_t length = sizeof info;
     int all;
 
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+    if (REAL(getsockopt)(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
         length < offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd)
         return 0;
     if (info.tcpi_state == SYN_SENT)
@@ -85,8 +85,8 @@ ssize_t peet__fd_sent(int fd, int flags, ssize_t sent)
         peet__signal_keep(SIGPIPE);
     if (sent > 0 && count(fd, SIOCOUTQ) > 0) {
         if (count(fd, SIOCOUTQNSD) > 0 && !(flags & MSG_MORE) && !option(fd, TCP_CORK) && !option(fd, TCP_NODELAY)) {
-            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &off, sizeof off);
+            REAL(setsockopt)(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+            REAL(setsockopt)(fd, IPPROTO_TCP, TCP_NODELAY, &off, sizeof off);
         }
         bytes = on_the_way(fd);
         if (bytes > 0)

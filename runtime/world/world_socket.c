@@ -27,7 +27,7 @@ static uint64_t deadline_of(int fd, int option)
 {
     struct timeval limit = {0, 0};
     socklen_t length = sizeof limit;
-    if (getsockopt(fd, SOL_SOCKET, option, &limit, &length) != 0 || (limit.tv_sec == 0 && limit.tv_usec == 0))
+    if (REAL(getsockopt)(fd, SOL_SOCKET, option, &limit, &length) != 0 || (limit.tv_sec == 0 && limit.tv_usec == 0))
         return PEET_NEVER;
     return peet__world_deadline_ns((uint64_t)limit.tv_sec * 1000000000u + (uint64_t)limit.tv_usec * 1000u);
 }
@@ -42,7 +42,7 @@ static int is_stream(int fd)
 {
     int type = 0;
     socklen_t length = sizeof type;
-    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+    return REAL(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
 /* Leave out the first n bytes of a vector. */
@@ -289,7 +289,7 @@ static int finish_connect(int fd, uint64_t deadline)
         errno = error == ETIMEDOUT ? EINPROGRESS : error;
         return -1;
     }
-    getsockopt(fd, SOL_SOCKET, SO_ERROR, &status, &length);
+    REAL(getsockopt)(fd, SOL_SOCKET, SO_ERROR, &status, &length);
     errno = status;
     return status ? -1 : 0;
 }

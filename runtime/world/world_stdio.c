@@ -544,7 +544,7 @@ static FILE *open_stream(const char *path, const char *mode, FILE *(*real)(const
     struct stat st;
     FILE *f;
     peet__world_order();
-    if (peet__world_is_own(path) || (peet__world_concurrent() && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))) {
+    if (peet__world_is_own(path) || (peet__world_concurrent() && REAL(stat)(path, &st) == 0 && S_ISFIFO(st.st_mode))) {
         int both = strchr(mode, '+') != NULL,
             fd = peet__fd_open(path,
                 both                 ? O_RDWR

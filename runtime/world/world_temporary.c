@@ -54,7 +54,7 @@ static int make_nothing(const char *path, int flags)
 {
     struct stat st;
     (void)flags;
-    if (lstat(path, &st) == 0)
+    if (REAL(lstat)(path, &st) == 0)
         errno = EEXIST;
     else if (errno == ENOENT)
         return 0;
