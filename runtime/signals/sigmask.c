@@ -179,8 +179,13 @@ PUBLIC int sigpending(sigset_t *set)
     if (!real)
         real = (int (*)(sigset_t *))peet__next("sigpending");
     int result = real(set);
-    if (result == 0 && peet__signals_simulated())
+    if (result == 0 && peet__signals_simulated()) {
+        const uint64_t sample = peet__signal_bit(PEET_RT_SAMPLE_SIGNAL);
+        if (*(uint64_t *)set & sample) /* it waits in the context from now on, or is none of the program's */
+            peet__signal_keep(PEET_RT_SAMPLE_SIGNAL);
+        *(uint64_t *)set &= ~sample;
         *(uint64_t *)set |= peet__signals_waiting(peet__rt.current) & peet__rt.current->mask;
+    }
     return result;
 }
 

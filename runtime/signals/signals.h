@@ -99,7 +99,8 @@ void peet__signal_default(int signal, const siginfo_t *info);
 /** Put it into a context, for the context to find. */
 int peet__signal_enqueue(struct peet_ctx *ctx, const siginfo_t *info);
 /** The kernel has sent this for what the running context did (SIGPIPE), and the context may block it: then it waits in
- *  the context, as in a thread, and not in the kernel, where the next context to run would take it. */
+ *  the context, as in a thread, and not in the kernel, where the next context to run would take it.  What is none of the
+ *  subject's (unseen.c) is gone. */
 void peet__signal_keep(int signal);
 /** End a context's wait, if it is one that signals interrupt. */
 void peet__signal_interrupt(struct peet_ctx *ctx);

@@ -70,7 +70,8 @@ void peet__signal_keep(int signal)
     const struct timespec none = {0, 0};
     siginfo_t info;
     if (peet__signals_simulated() && ctx->mask & bit &&
-        peet__raw_syscall(SYS_rt_sigtimedwait, (long)&bit, (long)&info, (long)&none, sizeof bit, 0, 0) == signal)
+        peet__raw_syscall(SYS_rt_sigtimedwait, (long)&bit, (long)&info, (long)&none, sizeof bit, 0, 0) == signal &&
+        !peet__sample_taken(&info))
         peet__signal_enqueue(ctx, &info);
 }
 
