@@ -481,7 +481,7 @@ static void findDelay(Function &F, Accesses &A, ArrayRef<MachineBasicBlock *> lo
     F.delayEnds.insert(ends.begin(), ends.end());
 }
 
-// Their rounds need not wait one by one: they wait when they are left, for what they have waited for may be looked at then.
+// Their rounds need not wait one by one: they wait when they are left, when what they have waited for may be looked at.
 void findDelays(Function &F, Accesses &A)
 {
     const auto delaying = [&A](const MachineInstr &MI) { return isBarrier(MI) || A.isPause(MI); };

@@ -22,9 +22,9 @@
  * SYNCHRONISATION.  Requests (module.h) take effect in the order of the clocks of their hardware contexts, ties by
  * index.  A context that must wait leaves its hardware context; when its wait is over it becomes ready, and
  * SYNC_GRANT is the first thing that it does.  At equal times deadlines come first, then what becomes ready, then
- * hardware contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy, any other
- * one after slice_cycles, since what it looks at may need somebody else.  When no context can go on, or every one only
- * spins, the run ends with PEET_EDEADLOCK.
+ * hardware contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy, any
+ * other one after slice_cycles, since what it looks at may need somebody else.  When no context can go on, or every one
+ * only spins, the run ends with PEET_EDEADLOCK.
  */
 #ifndef PEET_MAPPER_H
 #define PEET_MAPPER_H
@@ -92,7 +92,7 @@ struct peet_source_ops {
     /** words() - makes sure that there are words to decode, and lets the context run if there are none; may be NULL, as
      * the next two.  Returns: 0 if there are none, or enum peet_decode_ahead (decode.h) */
     int (*words)(void *self, uint32_t context);
-    /** dry() - must the program run for the context's next event?  May be NULL: nobody is preempted then but under round robin */
+    /** dry() - must the program run for the context's next event?  May be NULL: only round robin preempts then */
     int (*dry)(void *self, uint32_t context);
     /** direct() - executes blocks in machine code (direct.h) from the context's words.  Returns: 1 if there were some,
      * else 0 */

@@ -222,8 +222,8 @@ unsigned peet_rt_samples_take(struct peet_rt_sample *out_samples, unsigned room)
  *  context is resumed. */
 void peet_rt_waits_outside(void);
 
-/** Whether something that a context has sent over a connection, or a connection itself, is still on its way, and the kernel
- *  alone will bring it.  What has not changed in many calls, to be made 10 ms apart, is left out until more is sent. */
+/** Whether something that a context has sent over a connection, or a connection itself, is still on its way, and the
+ *  kernel alone will bring it.  What has not changed in many calls, to be made 10 ms apart, is left out until more is sent. */
 int peet_rt_held_back(void);
 
 /** In crashed(): one past the last word of the turn that crashed, NULL if no context was running.  The last

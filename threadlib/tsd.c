@@ -47,7 +47,8 @@ PUBLIC int pthread_key_delete(pthread_key_t key)
 }
 
 /* Where a thread keeps the value of a key; NULL: it has none yet (and, with make, no memory for it).  As in glibc, the
- * program's allocator gives the memory for values of all but the first keys, so that it is asked for what it is natively. */
+ * program's allocator gives the memory for values of all but the first keys, so that it is
+ * asked as it is natively. */
 static struct peet__tsd_value *place(struct peet__thread *self, pthread_key_t key, int make)
 {
     const unsigned block = key / PEET__TSD_BLOCK;

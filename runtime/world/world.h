@@ -147,8 +147,8 @@ int peet__world_deadline(const struct timespec *relative, uint64_t *out_cycles);
 void peet__world_timespec(uint64_t cycles, struct timespec *out);
 /** Until this cycle.  Returns: 0 or EINTR */
 int peet__world_sleep_until(uint64_t cycles);
-/** A program that sleeps so long while a child of its runs often gives it time to begin, or to do something.  Children run in
- * the host's time, and get as much of it, up to a patience that is enough for almost all. */
+/** A program that sleeps so long while a child of its runs often gives it time to begin, or to do something.  Children
+ * run in the host's time, and get as much of it, up to a patience that is enough for almost all. */
 void peet__world_children_run(uint64_t ns);
 
 /* -------------------------------------------------------------------------------------- world_fd.c */
@@ -175,8 +175,9 @@ int peet__fd_nonblocking(int fd);
 void peet__fd_closed(int fd);
 /** -1, with errno for what peet__fd_wait() has returned. */
 ssize_t peet__fd_failed(int error);
-/** Something was written or sent, or not (-1 and errno): if the descriptor is a connection that keeps it for a while, it
- *  goes at once (world_push.c), and SIGPIPE is for the context that wrote.  @flags: of send(2).  Returns: @sent; errno is kept */
+/** Something was written or sent, or not (-1 and errno): if the descriptor is a connection that keeps it for a while,
+ *  it goes at once (world_push.c), and SIGPIPE is for the context that wrote.  @flags: of send(2).  Returns: @sent; errno
+ *  is kept */
 ssize_t peet__fd_sent(int fd, int flags, ssize_t sent);
 struct sockaddr;
 /** A connection was asked for, which may be under way.  Returns: @result; errno is kept */

@@ -2,9 +2,9 @@
 /*
  * What the kernel holds back of a connection.  TCP sends a small segment only when the one before it is acknowledged
  * (Nagle), and acknowledges up to 40 ms of host time later; in simulated time any time limit is over by then.  So what
- * has been sent goes at once, as TCP_NODELAY would have it, unless the program keeps it back itself.  What stays
- * is remembered, and the host waits for it, unless the other end has to read before.  So are connections that a full queue
- * of a listener of this computer's keeps waiting, for a second and more, and what has been sent over them.
+ * has been sent goes at once, as TCP_NODELAY would have it, unless the program keeps it back itself.  What stays is
+ * remembered, and the host waits for it, unless the other end has to read before.  So are connections that a full
+ * queue of a listener of this computer's keeps waiting, for a second and more, and what has been sent over them.
  */
 #include "world/world.h"
 #include "signals/signals.h"
@@ -43,8 +43,8 @@ static int option(int fd, int which)
     return REAL(getsockopt)(fd, IPPROTO_TCP, which, &value, &length) != 0 || value;
 }
 
-/** Bytes on their way that need nobody but the kernel to arrive; -1: it connects.  What was sent and not acknowledged has
- * arrived, unless nothing ever was: the other end acknowledges the first at once. */
+/** Bytes on their way that need nobody but the kernel to arrive; -1: it connects.  What was sent and not acknowledged
+ * has arrived, unless nothing ever was: the other end acknowledges the first at once. */
 static int on_the_way(int fd)
 {
     enum { SYN_SENT = 2, ONLY_SYN = 1 };

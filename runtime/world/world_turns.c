@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that look at, or change, what contexts share in the kernel: names of files, descriptors, System V objects, queues.
- * They wait for nobody, but take their turn, so that each finds what those have done that were earlier in simulated
- * time.  Otherwise they are the C library's.  All arguments and results go through registers as they are, those of
- * variadic functions, too: so one function does for all of them.
+ * Calls that look at, or change, what contexts share in the kernel: names of files, descriptors, System V objects,
+ * queues.  They wait for nobody, but take their turn, so that each finds what those have done that were earlier in
+ * simulated time.  Otherwise they are the C library's.  All arguments and results go through registers as they are,
+ * those of variadic functions, too: so one function does for all of them.
  */
 #include "world/world.h"
 

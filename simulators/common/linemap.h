@@ -31,8 +31,8 @@ struct peet_sim_linemap {
 void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes);
 void peet_sim_linemap_fini(struct peet_sim_linemap *map);
 
-/* Neighbours do not get in each other's way, and few are needed at a time (Fibonacci hashing: Knuth, The Art of Computer
- * Programming 3, 6.4). */
+/* Neighbours do not get in each other's way, and few are needed at a time (Fibonacci hashing: Knuth, The Art of
+ * Computer Programming 3, 6.4). */
 static inline unsigned peet__sim_linemap_memo(uint64_t chunk)
 {
     return (unsigned)(chunk * 0x9e3779b97f4a7c15u >> (64 - PEET_SIM_LINEMAP_MEMO_BITS));

@@ -54,7 +54,7 @@ static inline int peet__uc_restart(ucontext_t *uc)
     return 1;
 }
 
-/** uc_waits() - whether a signal has come in a system call that waits, and that is going to be made again.  @out_number: which */
+/** uc_waits() - whether a signal has come in a system call that waits, and that will be made again: @out_number */
 static inline int peet__uc_waits(const ucontext_t *uc, long *out_number)
 {
     const uint8_t *at = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
