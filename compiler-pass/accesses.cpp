@@ -293,13 +293,9 @@ bool Accesses::waits(const MachineInstr &MI)
     if (MI.isTerminator())
         return false;
     const OpInfo &I = T.info(MI);
-    if (I.klass == PEET_INSN_ATOMIC || I.klass == PEET_INSN_FENCE) {
-        for (const MachineMemOperand *MMO : MI.memoperands())
-            if (!isPrivateStack(*MMO))
-                return true;
-        return MI.memoperands_empty();
-    }
-    if (I.name == "PAUSE")
+    if (I.klass == PEET_INSN_ATOMIC || I.klass == PEET_INSN_FENCE)
+        return refersBeyondStack(MI);
+    if (isPause(MI))
         return true;
     for (const MachineMemOperand *MMO : MI.memoperands())
         if ((MMO->isVolatile() || order(MI, *MMO) != AtomicOrdering::NotAtomic) && !isPrivateStack(*MMO)) {
@@ -439,6 +435,12 @@ static bool isBarrier(const MachineInstr &MI)
     return MI.isInlineAsm() && !isReal(MI) && MI.mayLoad();
 }
 
+bool Accesses::refersBeyondStack(const MachineInstr &MI)
+{
+    return MI.memoperands_empty() ||
+        any_of(MI.memoperands(), [this](const MachineMemOperand *MMO) { return !isPrivateStack(*MMO); });
+}
+
 bool Accesses::isPause(const MachineInstr &MI) const
 {
     return !MI.isInlineAsm() && T.info(MI).name == "PAUSE";
@@ -446,12 +448,7 @@ bool Accesses::isPause(const MachineInstr &MI) const
 
 bool Accesses::looks(const MachineInstr &MI)
 {
-    if (!isReal(MI) || isPause(MI) || !(MI.mayLoad() || MI.mayStore()))
-        return false;
-    for (const MachineMemOperand *MMO : MI.memoperands())
-        if (!isPrivateStack(*MMO))
-            return true;
-    return MI.memoperands_empty();
+    return isReal(MI) && !isPause(MI) && (MI.mayLoad() || MI.mayStore()) && refersBeyondStack(MI);
 }
 
 // Blocks of a loop that pause, or have a compiler barrier, so that it takes time, and neither look at memory nor call.

@@ -153,6 +153,7 @@ class Accesses {
 
   private:
     bool isPrivateStack(const llvm::MachineMemOperand &MMO);
+    bool refersBeyondStack(const llvm::MachineInstr &MI);
     bool isSharedStack(const llvm::MachineMemOperand &MMO);
     bool isSettled(const llvm::MachineMemOperand &MMO);
     bool asmWaits(const llvm::MachineInstr &MI) const;

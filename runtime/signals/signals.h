@@ -98,6 +98,8 @@ struct peet_ctx *peet__signal_taker(int signal);
 void peet__signal_default(int signal, const siginfo_t *info);
 /** Put it into a context, for the context to find. */
 int peet__signal_enqueue(struct peet_ctx *ctx, const siginfo_t *info);
+/** One of these signals that waits in the kernel, and is the subject's (unseen.c), is taken.  Returns: which; 0: none */
+int peet__signal_from_kernel(uint64_t set, siginfo_t *out_info);
 /** The kernel has sent this for what the running context did (SIGPIPE), and the context may block it: then it waits in
  *  the context, as in a thread, and not in the kernel, where the next context to run would take it.  What is none of the
  *  subject's (unseen.c) is gone. */

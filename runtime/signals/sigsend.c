@@ -67,11 +67,8 @@ void peet__signal_keep(int signal)
 {
     struct peet_ctx *ctx = peet__rt.current;
     const uint64_t bit = peet__signal_bit(signal);
-    const struct timespec none = {0, 0};
     siginfo_t info;
-    if (peet__signals_simulated() && ctx->mask & bit &&
-        peet__raw_syscall(SYS_rt_sigtimedwait, (long)&bit, (long)&info, (long)&none, sizeof bit, 0, 0) == signal &&
-        !peet__sample_taken(&info))
+    if (peet__signals_simulated() && ctx->mask & bit && peet__signal_from_kernel(bit, &info))
         peet__signal_enqueue(ctx, &info);
 }
 

@@ -124,7 +124,7 @@ PUBLIC int __xpg_sigpause(int signal)
 
 /* --------------------------------------------------------------------------------- waiting for the signal */
 
-static int take_from_kernel(uint64_t set, siginfo_t *out_info)
+int peet__signal_from_kernel(uint64_t set, siginfo_t *out_info)
 {
     static const struct timespec at_once;
     long signal;
@@ -147,7 +147,7 @@ static int wait_for(uint64_t set, siginfo_t *out_info, uint64_t deadline)
     for (;;) {
         signal = peet__signal_take(ctx, set, out_info);
         if (!signal)
-            signal = take_from_kernel(set, out_info);
+            signal = peet__signal_from_kernel(set, out_info);
         if (signal || deadline == 0) {
             signal = signal ? signal : -EAGAIN;
             break;
