@@ -4,8 +4,8 @@
  * machine code, and the engine gets no events. The code counts how often each block was executed; the counts are
  * fetched when statistics are asked for.
  *
- * A run that has come to its limit, as what comes next is not due yet, stays *open*, unless observers are told where runs begin and end: the machine
- * is told that it is over when its sums are asked for, when it is undone, or when it ends for another reason.  Until then the core's
+ * A run that has come to its limit, as what comes next is not due yet, stays *open*: the machine and observers are
+ * told that it is over when its sums are asked for, when it is undone, or when it ends for another reason.  Until then the core's
  * clock is right, and its counts and waiting time are those of when the run began.
  */
 #include "state/map.h"
@@ -120,7 +120,6 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
     if (!err)
         err = peet_program_direct_contexts(program, map->ncores, map->config.memory_reports);
     if (!err) {
-        map->stays_open = !peet_program_direct_tells(program);
         map->direct = machine->direct;
         map->program = program;
         if (notes_free(map))
@@ -173,7 +172,7 @@ static int left(struct peet_map *map, struct peet_map_core *core, struct peet_di
         core->ahead = 0; /* nothing has been done ahead, or what comes next comes another way */
     core->open = run;
     core->waits = any && run->waits;
-    if (any && run->time >= run->limit && map->runs_ahead && map->direct->pause && map->stays_open &&
+    if (any && run->time >= run->limit && map->runs_ahead && map->direct->pause &&
         run->time >> run->table->clock_shift < OPEN_CYCLES) {
         core->waits = 1;
         core->clock = clock_at(run, run->time);
@@ -192,6 +191,8 @@ void peet__map_close_direct(struct peet_map *map, struct peet_map_core *core)
     if (!run)
         return;
     core->open = NULL;
+    if (map->runs_ahead)
+        peet_program_direct_close(map->program, run->hw, !core->ahead);
     core->clock = core->opened;
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;

@@ -266,7 +266,6 @@ struct peet_map {
     uint64_t event_cycles;            /* the latest abstract event, or end of a context, was then; */
     unsigned event_hw;              /* the highest processor that had one then: lower ones have done what begins then */
     uint8_t runs_ahead, going_back; /* ahead.c */
-    uint8_t stays_open;             /* direct.c: a run that waits is not over */
     uint8_t gives_rounds;           /* sync/spin.c: rounds of contexts that look may come without the program */
     unsigned ngiven;                /* contexts with some */
     uint8_t settles_data;           /* somebody who looks on asks what lies at an address */

@@ -489,7 +489,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
     s->at_checkpoint = 0;
     any = take(s, run, any);
     if (s->program->direct)
-        peet__direct_ends(s->program->direct, run, run->time, run->final != 0);
+        peet__direct_pauses(s->program->direct, run, run->final != 0);
     return any;
 }
 
@@ -500,7 +500,7 @@ int peet_decode_goes_on(struct peet_direct_run *run)
     int any = 0;
     run->regs = s->regs; /* they may have moved */
     run->final = run->waits = 0;
-    peet__direct_begins(direct, run);
+    peet__direct_goes_on(direct, run);
     if (s->waiting) {
         any = go_on_waiting(s, run);
         s->at_checkpoint = 0;
@@ -508,6 +508,6 @@ int peet_decode_goes_on(struct peet_direct_run *run)
     }
     if (!any || !run->waits)
         any = take(s, run, any);
-    peet__direct_ends(direct, run, run->time, run->final != 0);
+    peet__direct_pauses(direct, run, run->final != 0);
     return any;
 }

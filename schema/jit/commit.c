@@ -7,7 +7,7 @@
  *      blocks are shown, where counting ended.  All of it came after the context's checkpoint, so it may be undone.  What is
  *      final has been told.
  *   2. Sums are those of the run that is going on.  One that is interrupted, because its machine lets another context go
- *      back, has its sums put aside.
+ *      back, has its sums put aside; so has one that waits.
  *   3. A block's cycles are its executions' times, which the code counts anyway, and what is in `cycles` beyond that: what it waited.  Where that
  *      may be undone, it is in the context's list of waits, too.
  */
@@ -45,6 +45,7 @@ struct peet__direct_hw {
     uint64_t clock;  /* at the run's time 0, in cycles */
     uint8_t ahead;   /* this run may be undone */
     uint8_t open;    /* observers know that it has begun, and not that it has ended */
+    uint8_t paused;  /* this run waits until its context is due, and may go on; its sums are put aside */
     uint8_t at_once; /* the block whose transaction is performed is shown at once, for it is final */
     uint8_t performed;
     uint32_t hw, nentries;
@@ -183,20 +184,49 @@ void peet_program_direct_later(struct peet_program *p, unsigned hw, uint64_t cyc
 
 /* ------------------------------------------------------------------------------------------ a run */
 
+/* The sums of a run that does not go on, or not now. */
+static void put_aside(const struct peet__direct *d, struct peet__direct_hw *h)
+{
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (sums_of(d, o)) {
+            copy_sums(h->aside[o], sums_of(d, o)->of);
+            h->stops[o] = sums_of(d, o)->stop;
+        }
+}
+
+static void take_up(const struct peet__direct *d, const struct peet__direct_hw *h)
+{
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (sums_of(d, o)) {
+            copy_sums(sums_of(d, o)->of, h->aside[o]);
+            sums_of(d, o)->stop = h->stops[o];
+        }
+}
+
+/* All before it is final.  Another run is interrupted, perhaps. */
+static void make_live(struct peet__direct *d, struct peet__direct_hw *h)
+{
+    commit(d, h);
+    if ((h->outer = d->live) != NULL)
+        put_aside(d, h->outer);
+    d->live = h;
+}
+
+/* The run that it has interrupted goes on. */
+static void make_quiet(struct peet__direct *d, struct peet__direct_hw *h)
+{
+    if ((d->live = h->outer) != NULL)
+        take_up(d, h->outer);
+    h->outer = NULL;
+}
+
 void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
     peet__direct_hold_begin(d, run);
     if (!d->tells)
         return;
-    commit(d, h);
-    if ((h->outer = d->live) != NULL)
-        for (uint32_t o = 0; o < d->nobservers; o++)
-            if (sums_of(d, o)) {
-                copy_sums(h->outer->aside[o], sums_of(d, o)->of);
-                h->outer->stops[o] = sums_of(d, o)->stop;
-            }
-    d->live = h;
+    make_live(d, h);
     h->run = run;
     run->previous = NULL;
     h->clock = run->now;
@@ -214,6 +244,12 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
     say(d, h, &(struct said){.kind = BEGIN}, h->ahead);
 }
 
+static void say_end(struct peet__direct *d, struct peet__direct_hw *h, uint64_t time, int later)
+{
+    const uint64_t now = h->clock + (time >> d->table.clock_shift);
+    say(d, h, &(struct said){.kind = END, .previous = h->run->previous, .now = now}, later);
+}
+
 void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time, int is_final)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
@@ -224,15 +260,55 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
         return;
     if (is_final)
         commit(d, h);
-    say(d, h, &(struct said){.kind = END, .previous = run->previous, .now = run->now + (time >> d->table.clock_shift)},
-        h->ahead && !is_final);
-    if ((d->live = h->outer) != NULL)
-        for (uint32_t o = 0; o < d->nobservers; o++)
-            if (sums_of(d, o)) {
-                copy_sums(sums_of(d, o)->of, h->outer->aside[o]);
-                sums_of(d, o)->stop = h->outer->stops[o];
-            }
-    h->outer = NULL;
+    say_end(d, h, time, h->ahead && !is_final);
+    make_quiet(d, h);
+}
+
+void peet__direct_pause_counting(struct peet__direct *d, struct peet_direct_run *run, int is_final)
+{
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    if (!d->tells || !h->ahead) {
+        peet__direct_end_counting(d, run, run->time, is_final);
+        return;
+    }
+    peet__direct_report(run);
+    if (d->holds)
+        peet__direct_tell_held(d, run, is_final);
+    if (is_final)
+        commit(d, h);
+    put_aside(d, h);
+    h->paused = 1;
+    make_quiet(d, h);
+}
+
+void peet__direct_go_on_counting(struct peet__direct *d, struct peet_direct_run *run)
+{
+    struct peet__direct_hw *const h = &d->hws[run->hw];
+    if (!h->paused) {
+        peet__direct_begin_counting(d, run);
+        return;
+    }
+    peet__direct_hold_begin(d, run);
+    make_live(d, h);
+    take_up(d, h);
+    h->paused = 0;
+}
+
+void peet_program_direct_close(struct peet_program *p, unsigned hw, int is_final)
+{
+    struct peet__direct *const d = p->direct;
+    struct peet__direct_hw *const h = d->nhws != 0 ? &d->hws[hw] : NULL;
+    if (!h || !h->paused)
+        return;
+    h->paused = 0;
+    if (is_final)
+        commit(d, h);
+    if (d->live)
+        put_aside(d, d->live);
+    take_up(d, h);
+    say_end(d, h, h->run->time, !is_final);
+    if (d->live)
+        take_up(d, d->live);
 }
 
 void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run, const struct peet__function *f,
@@ -268,6 +344,7 @@ void peet__direct_undone(struct peet__direct *d, struct peet__direct_hw *h)
         h->waits[h->nwaits].counted->cycles -= h->waits[h->nwaits].cycles;
     }
     h->nentries = 0;
+    h->paused = 0;
     if (!h->open)
         return;
     tell(d, h,
@@ -559,11 +636,6 @@ static int other_is_shown(struct peet_direct_run *run, uint32_t id)
     (void)run;
     (void)id;
     return -1;
-}
-
-int peet_program_direct_tells(const struct peet_program *p)
-{
-    return p->direct->tells;
 }
 
 int peet_program_direct_commits(const struct peet_program *p)

@@ -212,6 +212,10 @@ void peet__direct_report(struct peet_direct_run *run);
  * blocks are counted are told.  @time: the run's.  @is_final: nothing of it will be undone */
 void peet__direct_begin_counting(struct peet__direct *direct, struct peet_direct_run *run);
 void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time, int is_final);
+/** peet__direct_pauses(), peet__direct_goes_on() - the same for a run that may wait and go on, which observers hear nothing of;
+ * peet_program_direct_close() ends it */
+void peet__direct_pause_counting(struct peet__direct *direct, struct peet_direct_run *run, int is_final);
+void peet__direct_go_on_counting(struct peet__direct *direct, struct peet_direct_run *run);
 /** peet__direct_hw_of() - what is counted of the run's hardware context; NULL: nothing */
 struct peet__direct_hw *peet__direct_hw_of(const struct peet__direct *direct, const struct peet_direct_run *run);
 /** peet__direct_checkpoint() - the run sets a checkpoint: all up to here is final.  @function, @index: so is this block, which comes next
@@ -249,6 +253,16 @@ static inline void peet__direct_ends(struct peet__direct *direct, struct peet_di
 {
     if (direct->nobservers != 0)
         peet__direct_end_counting(direct, run, time, is_final);
+}
+static inline void peet__direct_pauses(struct peet__direct *direct, struct peet_direct_run *run, int is_final)
+{
+    if (direct->nobservers != 0)
+        peet__direct_pause_counting(direct, run, is_final);
+}
+static inline void peet__direct_goes_on(struct peet__direct *direct, struct peet_direct_run *run)
+{
+    if (direct->nobservers != 0)
+        peet__direct_go_on_counting(direct, run);
 }
 
 /* probes.c */

@@ -22,14 +22,15 @@ int peet_program_add_observer(struct peet_program *program, const struct peet_di
 /** peet_program_direct_contexts() - so many hardware contexts; after all observers have been added.
  * @memory_reports: the machine reports what happens in its memory system.  Returns: 0, or PEET_ENOMEM */
 int peet_program_direct_contexts(struct peet_program *program, unsigned n, int memory_reports);
-/** peet_program_direct_tells() - are observers told where machine code begins and ends to execute blocks? */
-int peet_program_direct_tells(const struct peet_program *program);
 /** peet_program_direct_commits() - can observers be told what is final while hardware contexts run ahead of each other? */
 int peet_program_direct_commits(const struct peet_program *program);
 /** peet_program_direct_whole() - are the times of blocks and of waits whole cycles? */
 int peet_program_direct_whole(const struct peet_program *program);
 /** peet_program_direct_commit() - all that the hardware context has done is final: observers are told */
 void peet_program_direct_commit(struct peet_program *program, unsigned hw);
+/** peet_program_direct_close() - the hardware context's run has waited until it is due, or might have; it is over.
+ * @is_final: all that it has done is final */
+void peet_program_direct_close(struct peet_program *program, unsigned hw, int is_final);
 /** peet_program_direct_later() - all that it has done since its mark happens so many cycles later, because the block
  * before waits for so much longer */
 void peet_program_direct_later(struct peet_program *program, unsigned hw, uint64_t cycles);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine code for loops in which each probe stays in one line, from the first iteration to the last, and that line is
- * where it was last.  Most loops are short, and many are of this kind.  With table.logged, each line's use goes to the
- * log once.  direct.c makes the loop around this code, and calls the machine for all other loops.
+ * where it was last.  Most loops are short, and many are of this kind.  (Where processors run ahead of each other, loops go in strips.)
+ * direct.c makes the loop around this code, and calls the machine for all other loops.
  */
 #include "jit/emitter.h"
 
@@ -43,22 +43,13 @@ static uint8_t *see_whether_one_line(struct emitter *m, const struct peet_direct
 int peet__direct_can_stay(const struct emitter *m, const struct requested *w)
 {
     const struct peet__block *const c = &m->f->code[w->index];
-    int can = w->d.nlooks <= STAYING_PROBES && (!w->d.whole || m->direct->table.logged) && !w->d.varies &&
+    int can = w->d.nlooks <= STAYING_PROBES && !w->d.whole && !w->d.varies &&
         w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX;
     for (uint32_t k = 0; can && k < w->d.nlooks; k++) {
         const int64_t stride = c->strides[w->d.looks[k].value];
         can = stride == (int32_t)stride && stride > INT32_MIN / 2 && stride < INT32_MAX / 2 && w->d.looks[k].span != 0;
     }
     return can;
-}
-
-/* So many references in all iterations join that count of the run. */
-static void add_references(struct peet__emit *e, uint32_t n, int32_t count)
-{
-    if (n == 0)
-        return;
-    peet__direct_turns_times(e, (int32_t)n);
-    memory(e, 0x01, RCX, RBX, count); /* add [rbx + ...], rcx */
 }
 
 uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w, uint8_t **out_else)
@@ -84,17 +75,6 @@ uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w,
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         out_else[n++] = peet__direct_probe(m, k == 1 ? RSI : RAX, &d->looks[k]);
         store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
-    }
-    if (m->direct->table.logged) {
-        load(e, RSI, RBX, RUN(log));
-        memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + ...] */
-        out_else[n++] = jump_ahead(e, IF_AT_LEAST);
-        for (uint32_t k = 0; k < d->nlooks; k++)
-            peet__direct_log(e, k, RUN(found) + (int32_t)(8 * k));
-        add_constant(e, RSI, d->nlooks * sizeof(struct peet_direct_use));
-        store(e, RSI, RBX, RUN(log));
-        add_references(e, d->reads, RUN(reads));
-        add_references(e, d->writes, RUN(writes));
     }
     peet__direct_turns_times(e, (int32_t)d->stamps);
     CODE(e, "\x4d\x8d\xbc\x0f"); /* lea r15, [r15 + rcx + disp32] */

@@ -235,6 +235,7 @@ void peet__direct_emit_strips(struct emitter *m, struct requested *w)
         m->compiled->counts[w->index] = PEET__ITERATIONS_COUNTED;
     if (is_seen)
         peet__direct_see(m, w, -1);
+    peet__direct_count_from(m, w->index, 1);
     begin_strip(m, w, &straddles, &past);
     if (past.n != 0) {
         over = jump_over(e);
@@ -275,6 +276,7 @@ void peet__direct_emit_strips(struct emitter *m, struct requested *w)
     aim(e, over);
     if (is_seen)
         peet__direct_tally_strip(m, w->index);
+    peet__direct_count(m, w->index, 1, 1, 0);
     end_strip(m, w);
     done = jump_ahead(e, IF_EQUAL);
     jump_if(e, see_time(e), m->leave);
