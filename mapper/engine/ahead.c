@@ -15,9 +15,9 @@
  */
 #include "state/map.h"
 
-/* A window grows only after so many runs without a rollback, and slowly: a processor that has been wrong is likely to be
- * wrong again.  And not without end, for to undo something costs several times what it is to do it: fft 10 12 on `bus`
- * takes 427 million instructions of the host without an end and 359 with this one, on `numa` 398 and 286. */
+/* A window grows only after so many runs without a rollback, and slowly: a processor that has been wrong is likely to
+ * be wrong again.  And not without end, for to undo something costs several times what it is to do it: fft 10 12 on
+ * `bus` takes 427 million instructions of the host without an end and 359 with this one, on `numa` 398 and 286. */
 enum { WINDOW_LEAST_CYCLES = 64, WINDOW_RUNS = 32, WINDOW_GROWTH = 32, WINDOW_MOST_CYCLES = 8192 };
 
 /** Ties go to the lower index. */
