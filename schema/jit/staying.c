@@ -43,8 +43,8 @@ static uint8_t *see_whether_one_line(struct emitter *m, const struct peet_direct
 int peet__direct_can_stay(const struct emitter *m, const struct requested *w)
 {
     const struct peet__block *const c = &m->f->code[w->index];
-    int can = w->d.nlooks <= STAYING_PROBES && !w->d.whole && !w->d.varies &&
-        w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX;
+    int can = w->d.nlooks <= STAYING_PROBES && !w->d.whole && !w->d.varies && w->d.time <= INT32_MAX &&
+        w->d.stamps <= INT32_MAX;
     for (uint32_t k = 0; can && k < w->d.nlooks; k++) {
         const int64_t stride = c->strides[w->d.looks[k].value];
         can = stride == (int32_t)stride && stride > INT32_MIN / 2 && stride < INT32_MAX / 2 && w->d.looks[k].span != 0;

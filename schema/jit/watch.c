@@ -277,8 +277,8 @@ int peet__direct_can_see_strips(const struct emitter *m, const struct requested 
     const struct peet__block *const c = &m->f->code[w->index];
     struct peet_direct_watch **const watches = watches_of(m, w->index);
     const int is_seen = peet__direct_watchers(m, w->index) != 0;
-    int can = !is_seen ||
-        (m->direct->holds && !m->direct->tells && m->compiled->counts[w->index] != PEET__ITERATIONS_SHOWN);
+    int can =
+        !is_seen || (m->direct->holds && !m->direct->tells && m->compiled->counts[w->index] != PEET__ITERATIONS_SHOWN);
     for (uint32_t o = 0; can && o < m->direct->nobservers; o++) {
         const struct peet_direct_counted *const counted = peet__direct_counted_of(watches[o]);
         can = !counted || (m->direct->table.whole_cycles && !counted->always && !counted->stops);
