@@ -47,9 +47,29 @@ static int add_file(struct peet_import *import, const char *path, const char *fo
     return more[import->n++] ? 0 : no_memory(error);
 }
 
+/** Is it a trace of another tool's that has been compressed? */
+static int is_packed(const char *path)
+{
+    static const char *const endings[] = {".gz", ".xz", ".zip", ".zst", ".bz2", ".lz4", ".sz"};
+    const char *ending = strrchr(path, '.');
+    char inner[PATH_MAX];
+
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(ending, endings[i]) &&
+            (size_t)snprintf(inner, sizeof inner, "%.*s", (int)(ending - path), path) < sizeof inner)
+            return peet_insn_format_of(inner) != NULL;
+    return 0;
+}
+
+static int unpack_first(const char *path, struct peet_error *error)
+{
+    return peet_error_set(error, PEET_EFORMAT, "%s: it is compressed: unpack it first", path);
+}
+
 static int find_in(const char *folder, const char *format, struct peet_import *import, struct peet_error *error)
 {
     struct dirent **entries;
+    char packed[PATH_MAX] = "";
     const int n = scandir(folder, &entries, NULL, versionsort);
     int err = n < 0 ? peet_error_set(error, PEET_EIO, "%s: cannot be read: %s", folder, strerror(errno)) : 0;
 
@@ -59,13 +79,15 @@ static int find_in(const char *folder, const char *format, struct peet_import *i
             ? peet_insn_format_of_file(path)
             : NULL;
 
-        if (!err && its && !is_folder(path))
+        if (!err && its)
             err = add_file(import, path, format ? format : its, error);
+        if (!*packed && is_packed(path))
+            memcpy(packed, path, strlen(path) + 1);
         free(entries[i]);
     }
     if (n >= 0)
         free(entries);
-    return err;
+    return !err && *packed && !import->n ? unpack_first(packed, error) : err;
 }
 
 int peet_import_find(const char *path, const char *format, struct peet_import *out_import, struct peet_error *error)
@@ -78,6 +100,8 @@ int peet_import_find(const char *path, const char *format, struct peet_import *o
     if (format && !its)
         return peet_error_set(error, PEET_EINVALID,
             "there is no format '%s': din, lackey, champsim and drmemtrace are known", format);
+    if (!is_folder(path) && !its && is_packed(path))
+        return unpack_first(path, error);
     if (!is_folder(path))
         return its ? (err = add_file(out_import, path, its, error)) ? err : 1 : 0;
     err = find_in(path, format ? its : NULL, out_import, error);

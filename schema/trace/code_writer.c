@@ -222,10 +222,17 @@ static void add_refs(struct stream *s, const struct peet_traced_insn *insn)
         s->refs[s->npending_refs++] = insn->refs[i];
 }
 
+/** An instruction reaches to the next one, which so far away begins.  One that has jumped does not end there, however near. */
+static uint8_t length_of(const struct peet_traced_insn *insn, uint64_t distance)
+{
+    if (insn->branch && insn->taken)
+        return distance == PEET__CODE_LENGTH ? PEET__CODE_LENGTH / 2 : PEET__CODE_LENGTH;
+    return distance >= 1 && distance <= PEET__CODE_LENGTH_MAX ? (uint8_t)distance : PEET__CODE_LENGTH;
+}
+
 int peet_code_insn(struct peet_code_writer *w, uint32_t stream, const struct peet_traced_insn *insn)
 {
     struct stream *s = w->streams[stream];
-    const uint64_t distance = insn->pc - s->pending.pc;
     int err;
 
     if (insn->again && s->has_pending && s->npending_refs + insn->nrefs <= PEET__CODE_REFS_MAX) {
@@ -233,7 +240,7 @@ int peet_code_insn(struct peet_code_writer *w, uint32_t stream, const struct pee
         return 0;
     }
     if (s->has_pending && !s->pending.length && !insn->again)
-        s->pending.length = distance >= 1 && distance <= PEET__CODE_LENGTH_MAX ? (uint8_t)distance : PEET__CODE_LENGTH;
+        s->pending.length = length_of(&s->pending, insn->pc - s->pending.pc);
     err = settle(w, stream);
     s->pending = *insn;
     s->has_pending = 1;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const peet_insn_formats[] = {"din", "lackey", "champsim", "drmemtrace", NULL};
@@ -64,8 +65,10 @@ const char *peet_insn_format_of(const char *path)
 const char *peet_insn_format_of_file(const char *path)
 {
     const char *format = peet_insn_format_of(path);
+    struct stat st;
+    const int folder = format && stat(path, &st) == 0 && S_ISDIR(st.st_mode); /* a results folder may have any name */
 
-    return format && !peet_recording_is(path) ? format : NULL;
+    return format && !folder && !peet_recording_is(path) ? format : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------- writing */

@@ -3,7 +3,9 @@
  * DynamoRIO's drmemtrace, offline and thread-sharded, as its analysis tools read it: records of 12 bytes, {type (16
  * bits), size (16), address (64)}.  A file begins with a header, version 5 (branches know whether they were taken),
  * markers and the thread, and ends with the thread's exit and a footer. Instruction encodings are not kept.  An
- * indirect branch follows a marker with its target; data follow their instruction.
+ * indirect branch follows a marker with its target; data follow their instruction.  A bundle is up to eight
+ * instructions behind the one before, of which it has the lengths.  What an older version's conditional branch has done
+ * is known with the next instruction.
  */
 #include "trace/insns_format.h"
 
@@ -21,6 +23,7 @@ enum type {
     DIRECT_CALL,
     INDIRECT_CALL,
     RETURN,
+    BUNDLE,
     THREAD = 22,
     THREAD_EXIT,
     PID,
@@ -125,9 +128,36 @@ static int instruction(struct peet_insn_reader *r, unsigned type, unsigned size,
         next.branch = PEET_TRACED_CONDITIONAL;
     else if (type >= INSTR && type <= RETURN)
         next.branch = branches[type - INSTR];
-    next.taken = next.branch && type != UNTAKEN_JUMP;
+    next.taken = next.branch && type != UNTAKEN_JUMP && type != CONDITIONAL_JUMP;
+    if (r->untold)
+        r->insn.taken = pc != r->insn.pc + r->insn.length;
+    r->untold = type == CONDITIONAL_JUMP;
     r->target = 0;
     return peet__insns_give(r, &next, out_insn);
+}
+
+static int bundle(struct peet_insn_reader *r, unsigned n, uint64_t lengths, struct peet_error *error)
+{
+    if (n > sizeof lengths)
+        return peet__insns_damaged(r, "a bundle of more than 8 instructions", error);
+    if (!r->begun)
+        return peet__insns_damaged(r, "a bundle without an instruction before it", error);
+    r->bundled = n;
+    r->lengths = lengths;
+    return 0;
+}
+
+/** Each thread has a file of its own: what several have done by turns would be one context. */
+static int thread(struct peet_insn_reader *r, uint64_t id, struct peet_error *error)
+{
+    if (r->has_thread && id != r->thread)
+        return peet_error_set(error, PEET_EFORMAT,
+            "%s: record %llu: thread %llu, and before it thread %llu: a file of a thread-sharded trace has one thread; "
+            "core-sharded ones are not read",
+            r->path, (unsigned long long)r->records, (unsigned long long)id, (unsigned long long)r->thread);
+    r->thread = id;
+    r->has_thread = 1;
+    return 0;
 }
 
 static int drmemtrace_read(struct peet_insn_reader *r, struct peet_traced_insn *out_insn, struct peet_error *error)
@@ -138,7 +168,13 @@ static int drmemtrace_read(struct peet_insn_reader *r, struct peet_traced_insn *
     size_t n;
     int got = 0;
 
-    while (!got && (n = fread(bytes, 1, sizeof bytes, r->file)) > 0) {
+    while (!got && (r->bundled || (n = fread(bytes, 1, sizeof bytes, r->file)) > 0)) {
+        if (r->bundled) {
+            r->bundled--;
+            got = instruction(r, INSTR, r->lengths & 0xff, r->insn.pc + r->insn.length, out_insn);
+            r->lengths >>= 8;
+            continue;
+        }
         memcpy(head, bytes, 4);
         memcpy(&address, bytes + 4, 8);
         r->records++;
@@ -155,6 +191,10 @@ static int drmemtrace_read(struct peet_insn_reader *r, struct peet_traced_insn *
             if (head[1] > 255)
                 return peet__insns_damaged(r, "an instruction of more than 255 bytes", error);
             got = instruction(r, head[0], head[1], address, out_insn);
+        } else if (head[0] == BUNDLE) {
+            got = bundle(r, head[1], address, error);
+        } else if (head[0] == THREAD) {
+            got = thread(r, address, error);
         } else if (head[0] == READ || head[0] == WRITE) {
             got = data(r, address, head[1], head[0] == READ ? PEET_TRACED_LOAD : PEET_TRACED_STORE, out_insn);
         } else if ((head[0] >= PREFETCH && head[0] <= PREFETCH_LAST) ||
@@ -165,7 +205,7 @@ static int drmemtrace_read(struct peet_insn_reader *r, struct peet_traced_insn *
         }
     }
     if (got)
-        return 1;
+        return got;
     if (ferror(r->file))
         return peet_error_set(error, PEET_EIO, "%s: cannot be read", r->path);
     if (!r->ended)

@@ -31,7 +31,10 @@ struct peet_insn_reader {
     uint64_t records;
     int failed, begun, ended;
     struct peet_traced_insn insn; /* begun: more of it may follow */
-    uint64_t target;              /* drmemtrace: of the branch that follows */
+    /* drmemtrace: of the branch that follows; whether it is not known yet if what has begun was taken; what is left of a
+     * bundle; the file's thread */
+    uint64_t target, lengths, thread;
+    unsigned untold, bundled, has_thread;
 };
 
 extern const struct peet__insn_format peet__insns_din, peet__insns_lackey, peet__insns_champsim, peet__insns_drmemtrace;

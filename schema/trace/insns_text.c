@@ -106,20 +106,20 @@ static int lackey_read(struct peet_insn_reader *r, struct peet_traced_insn *out_
         const char *text = r->line;
         uint64_t address;
         char kind;
-        unsigned size;
+        unsigned long size;
         int length = 0;
 
         if (!*text || !strncmp(text, "==", 2) || !strncmp(text, "--", 2))
             continue;
-        if (sscanf(text, " %c %" SCNx64 ",%u%n", &kind, &address, &size, &length) != 3 || text[length] ||
-            !strchr("ILSM", kind) || size > 1 << 20)
+        if (sscanf(text, " %c %" SCNx64 ",%lu%n", &kind, &address, &size, &length) != 3 || text[length] ||
+            strchr(text, '-') || !strchr("ILSM", kind) || size > 1 << 20)
             return peet__insns_damaged(r, "a line is I, L, S or M, an address and a size", error);
         if (kind == 'I') {
             if (size > 255)
                 return peet__insns_damaged(r, "an instruction of more than 255 bytes", error);
             if (peet__insns_give(r, &(struct peet_traced_insn){.pc = address, .length = (uint8_t)size}, out_insn))
                 return 1;
-        } else if (add(r, address, size,
+        } else if (add(r, address, (uint32_t)size,
                        kind == 'L'       ? PEET_TRACED_LOAD
                            : kind == 'S' ? PEET_TRACED_STORE
                                          : PEET_TRACED_MODIFY,

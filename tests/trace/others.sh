@@ -149,4 +149,56 @@ impossible 'more than 65535 bytes' large.lackey 'I  00400000,4\n S 1000,100000\n
 mkdir mixed && cp one.din one.lackey mixed
 ! "$peet" run -q --from mixed --machine ideal -d bad 2>said || fail "files of two formats run"
 grep -q 'of the format lackey among files of the format din' said || fail "mixed: $(cat said)"
+
+# Compressed files are named, alone and in a folder.
+mkdir packed && gzip -c one.din >packed/one.din.gz
+for one in packed packed/one.din.gz; do
+    ! "$peet" run -q --from $one --machine ideal -d bad 2>said || fail "$one runs"
+    grep -q 'one.din.gz: it is compressed: unpack it first' said || fail "$one: $(cat said)"
+done
+
+# What is odd in drmemtrace, and short jumps in champsim, which does not say lengths.
+python3 - <<'END' || fail "odd traces"
+import struct
+put = lambda kind, size, address: struct.pack("<HHQ", kind, size, address)
+def drmemtrace(name, version, records):
+    with open(name, "wb") as out:
+        out.write(put(25, 0, version) + put(28, 12, version) + put(22, 4, 7) + records + put(23, 4, 7) + put(26, 0, 0))
+# a bundle: its instructions lie behind the one before
+drmemtrace("bundle.trace", 5, put(10, 4, 0x400000) + put(17, 3, 0x030204) + put(0, 8, 0x1000) + put(17, 1, 0x05) + put(10, 2, 0x500000))
+drmemtrace("bundles.trace", 5, put(10, 4, 0x400000) + put(17, 9, 0x030204))
+drmemtrace("alone.trace", 5, put(17, 2, 0x0204))
+drmemtrace("turns.trace", 5, put(10, 4, 0x400000) + put(22, 4, 8) + put(10, 4, 0x400004))
+old = champsim = b""
+for i in range(300):
+    taken = i % 3 == 0 # over one instruction of four bytes
+    old += put(10, 3, 0x400000) + put(13, 2, 0x400003) + (b"" if taken else put(10, 4, 0x400005)) + put(11, 2, 0x400009)
+    for pc, branch, went, reads in ((0x400000, 0, 0, b"\0\0"), (0x400003, 1, taken, b"\x1a\x19"), (0x400005, 0, 0, b"\0\0"), (0x400009, 1, 1, b"\x1a\0")):
+        if not taken or pc != 0x400005:
+            champsim += struct.pack("<QBB2B2s2B", pc, branch, went, 26 if branch else 0, 0, reads, 0, 0) + bytes(48)
+drmemtrace("old.trace", 2, old)
+open("short.champsim", "wb").write(champsim)
+END
+for one in bundle.trace short.champsim old.trace; do
+    must "$peet" run -q --from $one --machine x86 -d odd.$one 2>said
+    must "$peet" trace convert --to champsim odd.$one odd.$one.champsim
+done
+must "$peet" trace convert --to lackey bundle.trace bundle.lackey
+printf 'I  %s\n' 00400000,4 00400004,4 00400008,2 0040000a,3 >bundle.wanted
+printf ' L 00001000,8\nI  0040000d,5\nI  00500000,2\n' >>bundle.wanted
+same bundle.lackey bundle.wanted "a bundle"
+must "$peet" trace convert --to champsim old.trace old.champsim
+for one in odd.short.champsim.champsim/context.0.champsimtrace odd.old.trace.champsim/context.0.champsimtrace old.champsim; do
+    python3 - $one short.champsim <<'END' || fail "$one: other branches are taken"
+import struct, sys
+went = [[r[2] for r in struct.iter_unpack("<QBB54x", open(name, "rb").read()) if r[1]] for name in sys.argv[1:]]
+sys.exit(went[0] != went[1] or len(went[0]) != 600)
+END
+done
+for one in "bundles: a bundle of more than 8" "alone: a bundle without an instruction" "turns: .*thread 8, and before it thread 7"; do
+    ! "$peet" run -q --from "${one%%:*}.trace" --machine ideal -d bad 2>said || fail "$one runs"
+    grep -q "${one#*: }" said || fail "$one: $(cat said)"
+done
+impossible 'a line is I, L, S or M' size.lackey 'I  00400000,4\n L 1000,4294967300\n'
+impossible 'a line is I, L, S or M' minus.lackey 'I  00400000,4\n L -7fffffffffff,4\n'
 exit 0
