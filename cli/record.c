@@ -25,9 +25,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 50, MIB_LEAST = 1, DEFAULT_MIB = 64 };
+enum { WAIT_MS = 50, STARVE_S = 5, MIB_LEAST = 1, DEFAULT_MIB = 64 };
 
 struct options {
     const char *output;
@@ -147,21 +148,39 @@ static void awake(int signal)
     (void)signal;
 }
 
+static time_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
 /** Write until the program is gone.  A failure does not stop it: its threads are let go on. */
 static int follow(struct peet_cli_record_writer *w, int *out_status, struct rusage *out_usage, struct peet_error *error)
 {
     const struct sigaction over = {.sa_handler = awake, .sa_flags = SA_NOCLDSTOP};
     const struct sched_param none = {0};
+    time_t starving_since = 0;
     int err = 0;
 
     sigaction(SIGCHLD, &over, NULL);
     sched_setscheduler(0, SCHED_BATCH, &none); /* it runs long and seldom */
     while (wait4(child, out_status, err ? 0 : WNOHANG, out_usage) == 0) {
         const int n = peet_cli_record_step(w, WAIT_MS, error);
-        if (n < 0) {
+        if (n < 0)
             err = n;
+        else if (n || !peet_cli_record_starves(w))
+            starving_since = 0;
+        else if (!starving_since)
+            starving_since = now();
+        else if (now() - starving_since >= STARVE_S)
+            err = peet_error_set(error, PEET_ENOMEM,
+                "threads keep all memory to record into, and others have waited for it for %d seconds: the trace ends "
+                "here; say a larger --buffer (each thread keeps 0.2 to 0.4 MiB)",
+                STARVE_S);
+        if (err)
             peet_cli_record_abandon(w);
-        }
     }
     child = 0;
     return err;

@@ -70,8 +70,9 @@ int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_wri
     if (w && fd >= 0 && ftruncate(fd, (off_t)all) == 0)
         s = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s == MAP_FAILED || !(w->stream_of = malloc(PEET__REAL_THREADS * sizeof(*w->stream_of)))) {
-        const int err = peet_error_set(error, PEET_ENOMEM, "cannot reserve %llu MiB of memory to record into: %s",
-            (unsigned long long)(all >> 20), strerror(errno));
+        const int err = peet_error_set(error, PEET_ENOMEM, "cannot reserve %llu MiB of memory to record into: %s%s",
+            (unsigned long long)(all >> 20), strerror(errno),
+            errno == EFBIG ? " (ulimit -f counts memory that processes share, too)" : "");
         free(w);
         return err;
     }
@@ -382,6 +383,11 @@ int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, str
         atomic_store(&s->writer_waits, 0);
     }
     return n;
+}
+
+int peet_cli_record_starves(struct peet_cli_record_writer *w)
+{
+    return atomic_load(&w->shared->starving) && !peet__real_waiting(w->shared);
 }
 
 void peet_cli_record_abandon(struct peet_cli_record_writer *w)

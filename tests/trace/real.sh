@@ -291,4 +291,35 @@ if [ $status -ne 0 ]; then
     grep -q 'cannot write the trace' said || fail "a full disk: $(cat said)"
 fi
 must "$peet" trace check full
+
+# More threads at once than there are blocks, all of which wait for each other: it is said, and the program runs on to its end.
+cat >crowd.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+static pthread_barrier_t barrier;
+static void *meet(void *arg)
+{
+    pthread_barrier_wait(&barrier);
+    return arg;
+}
+int main(void)
+{
+    pthread_t thread[60];
+    pthread_barrier_init(&barrier, NULL, 60);
+    for (int i = 0; i < 60; i++)
+        pthread_create(&thread[i], NULL, meet, NULL);
+    for (int i = 0; i < 60; i++)
+        pthread_join(thread[i], NULL);
+    puts("all met");
+    return 0;
+}
+END
+must "$peetcc" -O1 -pthread -o crowd crowd.c
+status=0
+timeout 100 "$peet" record -q -b 1 -d crowded -- ./crowd >out 2>said || status=$?
+equal "status with too few blocks" $status 1
+equal "output with too few blocks" "$(cat out)" "all met"
+grep -q 'say a larger --buffer' said || fail "too few blocks: $(cat said)"
+must "$peet" trace check crowded
+must "$peet" record -q -b 32 -d crowded -- ./crowd >out
 exit 0
