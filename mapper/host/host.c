@@ -108,7 +108,10 @@ static int name_of(void *arg, uint64_t address, char *out_name, size_t bytes)
     (void)arg;
     if (host.replay)
         return peet_host_recorded_name(host.replay, address, out_name, bytes);
-    return peet_host_name_of(address, out_name, bytes);
+    if (!peet_host_name_of(address, out_name, bytes))
+        return 0;
+    peet_host_recording_name(address, out_name);
+    return 1;
 }
 
 /* --------------------------------------------------------------------------------------- set up */

@@ -4,6 +4,7 @@
 #include "host/report.h"
 #include "base/stats.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static struct {
     struct peet_record *record;
     struct peet_datamap_image *images; /* so far, until a record has begun */
     size_t nimages;
+    json_t *names; /* that were asked for, by address: of objects in files that the trace does not hold, too */
 } live;
 
 int peet_host_recording_image(const struct peet_datamap_image *image, int late, struct peet_error *error)
@@ -108,13 +110,34 @@ int peet_host_record(const struct peet_config *config, uint64_t level, struct pe
     return err;
 }
 
+/** The key of an address in the names of an ending. */
+static const char *key_of(uint64_t address, char key[static 24])
+{
+    snprintf(key, 24, "0x%" PRIx64, address);
+    return key;
+}
+
+void peet_host_recording_name(uint64_t address, const char *name)
+{
+    char key[24];
+
+    if (!live.record)
+        return;
+    if (!live.names)
+        live.names = json_object();
+    json_object_set_new(live.names, key_of(address, key), peet_stats_text(name));
+}
+
 int peet_host_record_end(struct peet_record *record, const char *reason, int status, const char *other, uint64_t cycles,
     struct peet_error *error)
 {
+    json_t *names = live.names;
+
     live.record = NULL;
+    live.names = NULL;
     return peet_record_close(record,
-        json_pack("{s:s,s:i,s:o,s:o*}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles), "program",
-            other ? peet_stats_text(other) : NULL),
+        json_pack("{s:s,s:i,s:o,s:o*,s:o*}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles),
+            "program", other ? peet_stats_text(other) : NULL, "names", names),
         error);
 }
 
@@ -137,6 +160,20 @@ int peet_host_replay_images(struct peet_replay *replay, uint64_t pc, peet_host_a
     return err ? err : n;
 }
 
+/** What the run itself found where its results were written. */
+static int name_then(const struct peet_recording *recording, uint64_t address, char *out_name, size_t bytes)
+{
+    const char *text = peet_recording_ending(recording), *name;
+    json_t *ending = text ? json_loads(text, 0, NULL) : NULL;
+    char key[24];
+
+    name = json_string_value(json_object_get(json_object_get(ending, "names"), key_of(address, key)));
+    if (name)
+        snprintf(out_name, bytes, "%s", name);
+    json_decref(ending);
+    return name != NULL;
+}
+
 int peet_host_recorded_name(struct peet_replay *replay, uint64_t address, char *out_name, size_t bytes)
 {
     const struct peet_recording *recording = peet_replay_recording(replay);
@@ -148,5 +185,5 @@ int peet_host_recorded_name(struct peet_replay *replay, uint64_t address, char *
         if (path && peet_host_name_in(path, address - image->bias, out_name, bytes))
             return 1;
     }
-    return 0;
+    return name_then(recording, address, out_name, bytes);
 }

@@ -18,6 +18,9 @@ int peet_host_recording_image(const struct peet_datamap_image *image, int late, 
 /** peet_host_recording_path() - foreign code is met for the first time */
 void peet_host_recording_path(uint64_t word, const struct peet_foreign_block *path, uint32_t n);
 
+/** peet_host_recording_name() - an address has this name; a trace that is being kept says so at its end */
+void peet_host_recording_name(uint64_t address, const char *name);
+
 /** peet_host_record() - is one of the observers `trace`?  Then begin the file, with the images so far.  @level: of the
  * observer Returns: 0 or a peet_err; *out_record is NULL if nothing is to be kept */
 int peet_host_record(const struct peet_config *config, uint64_t level, struct peet_record **out_record,

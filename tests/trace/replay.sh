@@ -16,6 +16,52 @@ replayed loops_bus --machine bus -n 3 -o hash -o counts -- ./loops
 replayed handlers_bus --machine bus -n 2 -o hash -- ./handlers
 replayed children_x86 --machine x86 -n 2 -o hash -- ./handlers children
 replayed one --machine ideal -o counts -- ./threads
+# Names of objects in files that the trace does not hold: a library by another compiler, and peet's own.
+cat >held.c <<'END'
+#include <pthread.h>
+static pthread_mutex_t held_by_all = PTHREAD_MUTEX_INITIALIZER;
+void hold(void (*work)(void))
+{
+    pthread_mutex_lock(&held_by_all);
+    work();
+    pthread_mutex_unlock(&held_by_all);
+}
+END
+cat >holds.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+void hold(void (*work)(void));
+static void work(void)
+{
+    for (volatile int i = 0; i < 20000; i++)
+        ;
+}
+static void *holds(void *arg)
+{
+    hold(work);
+    return arg;
+}
+static void tick(int signal) { (void)signal; }
+int main(void)
+{
+    const struct itimerval often = {{0, 20}, {0, 20}};
+    pthread_t thread[3];
+    signal(SIGALRM, tick);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread[i], NULL, holds, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    return 0;
+}
+END
+must "$PEET_PLAIN_CC" -O1 -shared -fPIC -pthread -o libheld.so held.c
+must "$peetcc" -O1 -pthread -o holds holds.c ./libheld.so
+replayed held --machine bus -n 4 -- ./holds
+for name in held_by_all timers_of_peet; do
+    grep -q $name held.1 || fail "$name is not among the results"
+done
 # Arguments are bytes: quotes, a backslash, a line's end, what is no UTF-8.
 bytes=$'a "b\\ \xff\n\xc3'
 replayed bytes --machine ideal -o counts -- ./loops "$bytes"
