@@ -57,8 +57,14 @@ void peet__map_rekey(struct peet_map *map, unsigned leaf, uint64_t key)
 
     map->attention = 1;
     due[i] = best;
-    for (; i > 1; i /= 2)
-        due[i / 2] = best = first(best, due[i ^ 1], i);
+    for (; i > 1; i /= 2) {
+        const struct peet_map_due before = due[i / 2];
+
+        best = first(best, due[i ^ 1], i);
+        if (best.key == before.key && best.leaf == before.leaf)
+            break; /* nor does anything above change */
+        due[i / 2] = best;
+    }
 }
 
 /** The first of all leaves but one. */
