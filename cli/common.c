@@ -94,7 +94,8 @@ int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struc
         return fd;
     if (fd >= 0)
         close(fd);
-    return peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s", strerror(why));
+    return peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s%s", strerror(why),
+        why == EFBIG ? " (ulimit -f counts such files, too)" : "");
 }
 
 int peet_cli_finish_stdout(int status)
