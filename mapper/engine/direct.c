@@ -5,8 +5,8 @@
  * fetched when statistics are asked for.
  *
  * A run that has come to its limit, as what comes next is not due yet, stays *open*: the machine and observers are
- * told that it is over when its sums are asked for, when it is undone, or when it ends for another reason.  Until then the core's
- * clock is right, and its counts and waiting time are those of when the run began.
+ * told that it is over when its sums are asked for, when it is undone, or when it ends for another reason.  Until then
+ * the core's clock is right, and its counts and waiting time are those of when the run began.
  */
 #include "state/map.h"
 #include "consistency/consistency.h"

@@ -212,8 +212,8 @@ void peet__direct_report(struct peet_direct_run *run);
  * blocks are counted are told.  @time: the run's.  @is_final: nothing of it will be undone */
 void peet__direct_begin_counting(struct peet__direct *direct, struct peet_direct_run *run);
 void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time, int is_final);
-/** peet__direct_pauses(), peet__direct_goes_on() - the same for a run that may wait and go on, which observers hear nothing of;
- * peet_program_direct_close() ends it */
+/** peet__direct_pauses(), peet__direct_goes_on() - the same for a run that may wait and go on, which observers hear
+ * nothing of; peet_program_direct_close() ends it */
 void peet__direct_pause_counting(struct peet__direct *direct, struct peet_direct_run *run, int is_final);
 void peet__direct_go_on_counting(struct peet__direct *direct, struct peet_direct_run *run);
 /** peet__direct_hw_of() - what is counted of the run's hardware context; NULL: nothing */

@@ -28,7 +28,7 @@ int peet_program_direct_commits(const struct peet_program *program);
 int peet_program_direct_whole(const struct peet_program *program);
 /** peet_program_direct_commit() - all that the hardware context has done is final: observers are told */
 void peet_program_direct_commit(struct peet_program *program, unsigned hw);
-/** peet_program_direct_close() - the hardware context's run has waited until it is due, or might have; it is over.
+/** peet_program_direct_close() - the run that the hardware context was in, and that might have gone on, is over.
  * @is_final: all that it has done is final */
 void peet_program_direct_close(struct peet_program *program, unsigned hw, int is_final);
 /** peet_program_direct_later() - all that it has done since its mark happens so many cycles later, because the block

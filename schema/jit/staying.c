@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine code for loops in which each probe stays in one line, from the first iteration to the last, and that line is
- * where it was last.  Most loops are short, and many are of this kind.  (Where processors run ahead of each other, loops go in strips.)
- * direct.c makes the loop around this code, and calls the machine for all other loops.
+ * where it was last.  Most loops are short, and many are of this kind.  direct.c makes the loop around this code, and
+ * calls the machine for all other loops.  (Where processors run ahead of each other, loops go in strips.)
  */
 #include "jit/emitter.h"
 
