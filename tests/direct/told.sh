@@ -13,7 +13,7 @@ for machine in ideal bus,cache=2KiB,line=16,ways=2 bus,cache=4KiB,line=64,ways=4
     for how in ahead by_block; do
         observe=(--observe "$work/told.so" --observe counts)
         [ $how = by_block ] && observe+=(--observe hash)
-        "$PEET" run --quiet --machine $machine --cores 4 "${observe[@]}" -d "$work/$how" -- "$work/subject" 3 4 60 >/dev/null 2>"$work/err" </dev/null ||
+        "$PEET" run --quiet --machine $machine --cores 4 "${observe[@]}" -d "$work/$how" -- "$work/subject" 3 4 200 >/dev/null 2>"$work/err" </dev/null ||
             [ $? = 3 ] || { cat "$work/err" >&2; fail "$machine, $how"; }
     done
     for run in ahead by_block; do
