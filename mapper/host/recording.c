@@ -160,23 +160,11 @@ int peet_host_replay_images(struct peet_replay *replay, uint64_t pc, peet_host_a
     return err ? err : n;
 }
 
-/** What the run itself found where its results were written. */
-static int name_then(const struct peet_recording *recording, uint64_t address, char *out_name, size_t bytes)
-{
-    const char *text = peet_recording_ending(recording), *name;
-    json_t *ending = text ? json_loads(text, 0, NULL) : NULL;
-    char key[24];
-
-    name = json_string_value(json_object_get(json_object_get(ending, "names"), key_of(address, key)));
-    if (name)
-        snprintf(out_name, bytes, "%s", name);
-    json_decref(ending);
-    return name != NULL;
-}
-
 int peet_host_recorded_name(struct peet_replay *replay, uint64_t address, char *out_name, size_t bytes)
 {
     const struct peet_recording *recording = peet_replay_recording(replay);
+    const char *name;
+    char key[24];
 
     for (size_t i = 0; i < peet_recording_nimages(recording); i++) {
         const struct peet_recorded_image *image = peet_recording_image(recording, i);
@@ -185,5 +173,8 @@ int peet_host_recorded_name(struct peet_replay *replay, uint64_t address, char *
         if (path && peet_host_name_in(path, address - image->bias, out_name, bytes))
             return 1;
     }
-    return name_then(recording, address, out_name, bytes);
+    name = peet_replay_name(replay, key_of(address, key)); /* found where the results were written */
+    if (name)
+        snprintf(out_name, bytes, "%s", name);
+    return name != NULL;
 }

@@ -161,6 +161,8 @@ int peet_replay_open(const char *path, const char *output, struct peet_replay **
     if (!err && (!peet_recording_nstreams(r->recording) || !peet_recording_stream(r->recording, 0)))
         err = peet_error_set(error, PEET_EFORMAT,
             "%s: the trace has no contexts: the run ended before anything was kept of it", path);
+    if (!err && peet_recording_ending(r->recording))
+        r->ending = json_loads(peet_recording_ending(r->recording), 0, NULL);
     for (uint32_t i = 0; !err && i < peet_recording_nstreams(r->recording); i++)
         r->all_words += peet_recording_words(r->recording, i);
     return err ? err : peet__replay_read_middle(r, error);
@@ -183,45 +185,39 @@ int peet_replay_cut(const struct peet_replay *r)
     return r->cut;
 }
 
-/** How the recorded run ended, as it said then; NULL: it did not say.  The caller's */
-static json_t *ending_of(const struct peet_replay *r)
+/** A text that the ending has; NULL: it has none. */
+static const char *ending_text(const struct peet_replay *r, const char *key)
 {
-    const char *text = peet_recording_ending(r->recording);
+    return json_string_value(json_object_get(r->ending, key));
+}
 
-    return text ? json_loads(text, 0, NULL) : NULL;
+const char *peet_replay_name(const struct peet_replay *r, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(r->ending, "names"), key));
 }
 
 int peet_replay_is_part(const struct peet_replay *r)
 {
-    json_t *ending = ending_of(r);
-    const char *reason = json_string_value(json_object_get(ending, "reason"));
-    const int is = reason && !strcmp(reason, "cut") && !json_object_get(ending, "of");
+    const char *reason = ending_text(r, "reason");
 
-    json_decref(ending);
-    return is;
+    return reason && !strcmp(reason, "cut") && !json_object_get(r->ending, "of");
 }
 
 int peet_replay_signal(const struct peet_replay *r)
 {
     enum { SIGNALS = 128 }; /* a status above it is of one */
-    json_t *ending = ending_of(r);
-    const char *reason = json_string_value(json_object_get(ending, "reason"));
-    const json_int_t status = json_integer_value(json_object_get(ending, "status"));
+    const char *reason = ending_text(r, "reason");
+    const json_int_t status = json_integer_value(json_object_get(r->ending, "status"));
     const int is = reason && !strcmp(reason, "signal") && status > SIGNALS && status < 2 * SIGNALS;
 
-    json_decref(ending);
     return is ? (int)status - SIGNALS : 0;
 }
 
 char *peet_replay_replaced_by(const struct peet_replay *r)
 {
-    json_t *ending = ending_of(r);
-    const char *reason = json_string_value(json_object_get(ending, "reason")),
-               *program = json_string_value(json_object_get(ending, "program"));
-    char *const copy = reason && program && !strcmp(reason, "exec") ? strdup(program) : NULL;
+    const char *reason = ending_text(r, "reason"), *program = ending_text(r, "program");
 
-    json_decref(ending);
-    return copy;
+    return reason && program && !strcmp(reason, "exec") ? strdup(program) : NULL;
 }
 
 const struct peet_error *peet_replay_error(const struct peet_replay *r)

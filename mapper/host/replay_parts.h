@@ -22,6 +22,7 @@ struct peet_replay_begun {
 
 struct peet_replay {
     struct peet_recording *recording;
+    json_t *ending; /* how the recorded run ended, as it said then; NULL: it did not say */
     char output[PATH_MAX];
     char **images;
     struct peet_known_answer *known;

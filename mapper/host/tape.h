@@ -92,6 +92,9 @@ int peet_replay_is_part(const struct peet_replay *replay);
 int peet_replay_signal(const struct peet_replay *replay);
 /** peet_replay_replaced_by() - Returns: what the recorded program executed in its own place, the caller's; NULL: nothing */
 char *peet_replay_replaced_by(const struct peet_replay *replay);
+/** peet_replay_name() - what the recorded run called an address, by its key among the names of the ending; NULL: it did
+ * not say.  Lives as long as the replay */
+const char *peet_replay_name(const struct peet_replay *replay, const char *key);
 /** peet_replay_error() - the recording is damaged: what it said */
 const struct peet_error *peet_replay_error(const struct peet_replay *replay);
 
