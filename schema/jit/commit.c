@@ -127,11 +127,12 @@ static struct entry *entry_at(const struct peet__direct *d, const struct peet__d
     return (struct entry *)(void *)(h->entries + i * entry_bytes(d));
 }
 
-/* Sums are those of now. */
-static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct said *what, int later)
+/* @all: as of tell() */
+static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct said *what, const uint64_t *all,
+    int later)
 {
     if (!later) {
-        tell(d, h, what, NULL);
+        tell(d, h, what, all);
         return;
     }
     struct entry *const e = entry_at(d, h, h->nentries++);
@@ -139,7 +140,8 @@ static void say(struct peet__direct *d, struct peet__direct_hw *h, const struct 
     memset(e->sums, 0, d->nobservers * PEET_DIRECT_SUMS * sizeof e->sums[0]);
     for (uint32_t o = 0; o < d->nobservers; o++)
         if (sums_of(d, o))
-            copy_sums(&e->sums[(size_t)o * PEET_DIRECT_SUMS], sums_of(d, o)->of);
+            copy_sums(&e->sums[(size_t)o * PEET_DIRECT_SUMS],
+                all ? &all[(size_t)o * PEET_DIRECT_SUMS] : sums_of(d, o)->of);
 }
 
 /* All that is in the list is final. */
@@ -212,14 +214,6 @@ static void make_live(struct peet__direct *d, struct peet__direct_hw *h)
     d->live = h;
 }
 
-/* The run that it has interrupted goes on. */
-static void make_quiet(struct peet__direct *d, struct peet__direct_hw *h)
-{
-    if ((d->live = h->outer) != NULL)
-        take_up(d, h->outer);
-    h->outer = NULL;
-}
-
 void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
@@ -241,16 +235,18 @@ void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run 
         }
     if (h->ahead)
         memset(h->checkpoint_sums, 0, sizeof h->checkpoint_sums);
-    say(d, h, &(struct said){.kind = BEGIN}, h->ahead);
+    say(d, h, &(struct said){.kind = BEGIN}, NULL, h->ahead);
 }
 
-static void say_end(struct peet__direct *d, struct peet__direct_hw *h, uint64_t time, int later)
+/* @all: as of tell() */
+static void say_end(struct peet__direct *d, struct peet__direct_hw *h, uint64_t time, const uint64_t *all, int later)
 {
     const uint64_t now = h->clock + (time >> d->table.clock_shift);
-    say(d, h, &(struct said){.kind = END, .previous = h->run->previous, .now = now}, later);
+    say(d, h, &(struct said){.kind = END, .previous = h->run->previous, .now = now}, all, later);
 }
 
-void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time, int is_final)
+/* @pauses: it may go on */
+static void stop_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time, int is_final, int pauses)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
     peet__direct_report(run);
@@ -260,25 +256,24 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
         return;
     if (is_final)
         commit(d, h);
-    say_end(d, h, time, h->ahead && !is_final);
-    make_quiet(d, h);
+    h->paused = pauses && h->ahead;
+    if (h->paused)
+        put_aside(d, h);
+    else
+        say_end(d, h, time, NULL, h->ahead && !is_final);
+    if ((d->live = h->outer) != NULL)
+        take_up(d, h->outer);
+    h->outer = NULL;
+}
+
+void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time, int is_final)
+{
+    stop_counting(d, run, time, is_final, 0);
 }
 
 void peet__direct_pause_counting(struct peet__direct *d, struct peet_direct_run *run, int is_final)
 {
-    struct peet__direct_hw *const h = &d->hws[run->hw];
-    if (!d->tells || !h->ahead) {
-        peet__direct_end_counting(d, run, run->time, is_final);
-        return;
-    }
-    peet__direct_report(run);
-    if (d->holds)
-        peet__direct_tell_held(d, run, is_final);
-    if (is_final)
-        commit(d, h);
-    put_aside(d, h);
-    h->paused = 1;
-    make_quiet(d, h);
+    stop_counting(d, run, run->time, is_final, 1);
 }
 
 void peet__direct_go_on_counting(struct peet__direct *d, struct peet_direct_run *run)
@@ -303,12 +298,7 @@ void peet_program_direct_close(struct peet_program *p, unsigned hw, int is_final
     h->paused = 0;
     if (is_final)
         commit(d, h);
-    if (d->live)
-        put_aside(d, d->live);
-    take_up(d, h);
-    say_end(d, h, h->run->time, !is_final);
-    if (d->live)
-        take_up(d, d->live);
+    say_end(d, h, h->run->time, h->aside[0], !is_final);
 }
 
 void peet__direct_checkpoint(struct peet__direct *d, struct peet_direct_run *run, const struct peet__function *f,
@@ -402,7 +392,7 @@ static void show_and_report(struct peet_direct_run *run, struct peet__direct *d,
     struct peet_direct_watch *const *watches, const struct said *e, int is_final)
 {
     struct peet__direct_hw *const h = &d->hws[run->hw];
-    say(d, h, e, !is_final);
+    say(d, h, e, NULL, !is_final);
     for (uint32_t o = 0; o < d->nobservers; o++)
         if (peet__direct_counted_of(watches[o]))
             peet__direct_counted_of(watches[o])->sums->stop = 0;
@@ -601,7 +591,7 @@ void peet__direct_count_range(struct peet_direct_run *run, struct peet__direct_r
                 .iterations = 1,
                 .now = h->clock + (began >> shift),
                 .context = run->context},
-            h->ahead);
+            NULL, h->ahead);
     if (values)
         d->table.range(run, r->block, values);
     end_if_full(run, h);
