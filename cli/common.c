@@ -95,7 +95,12 @@ int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struc
     if (fd >= 0)
         close(fd);
     return peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s%s", strerror(why),
-        why == EFBIG ? " (ulimit -f counts such files, too)" : "");
+        peet_cli_memory_limit(why));
+}
+
+const char *peet_cli_memory_limit(int why)
+{
+    return why == EFBIG ? " (ulimit -f counts files in memory, too)" : "";
 }
 
 int peet_cli_finish_stdout(int status)

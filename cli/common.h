@@ -43,6 +43,8 @@ void peet_cli_end_with(pid_t parent);
 
 /** peet_cli_memory_file() - a file in memory with @bytes of @data.  Returns: its descriptor or a negative peet_err */
 int peet_cli_memory_file(const char *name, const void *data, size_t bytes, struct peet_error *error);
+/** peet_cli_memory_limit() - what to say of the limit that a file in memory met, after errno's text; "": of none */
+const char *peet_cli_memory_limit(int why);
 
 /** The verbs.  argv[0] is the verb.  Return the exit status. */
 int peet_cli_run(int argc, char **argv);

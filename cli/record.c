@@ -25,7 +25,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WAIT_MS = 50, STARVE_S = 5, MIB_LEAST = 1, DEFAULT_MIB = 64 };
@@ -148,20 +147,11 @@ static void awake(int signal)
     (void)signal;
 }
 
-static time_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
-
 /** Write until the program is gone.  A failure does not stop it: its threads are let go on. */
 static int follow(struct peet_cli_record_writer *w, int *out_status, struct rusage *out_usage, struct peet_error *error)
 {
     const struct sigaction over = {.sa_handler = awake, .sa_flags = SA_NOCLDSTOP};
     const struct sched_param none = {0};
-    time_t starving_since = 0;
     int err = 0;
 
     sigaction(SIGCHLD, &over, NULL);
@@ -170,11 +160,7 @@ static int follow(struct peet_cli_record_writer *w, int *out_status, struct rusa
         const int n = peet_cli_record_step(w, WAIT_MS, error);
         if (n < 0)
             err = n;
-        else if (n || !peet_cli_record_starves(w))
-            starving_since = 0;
-        else if (!starving_since)
-            starving_since = now();
-        else if (now() - starving_since >= STARVE_S)
+        else if (peet_cli_record_starves(w) >= STARVE_S)
             err = peet_error_set(error, PEET_ENOMEM,
                 "threads keep all memory to record into, and others have waited for it for %d seconds: the trace ends "
                 "here; say a larger --buffer (each thread keeps 0.2 to 0.4 MiB)",

@@ -40,7 +40,8 @@ struct peet_cli_record_writer {
     uint64_t last[PEET__REAL_THREADS];           /* ticks */
     uint64_t filled[PEET__REAL_THREADS];         /* parcels and blocks that have been written */
     struct peet_slice slices[PEET__REAL_SLICES]; /* of the parcel or block that is written */
-    double begun_s;
+    double begun_s, starves_since_s;             /* 0: it does not */
+    int wrote;                                   /* the last step did */
     uint64_t begun_tick;
 };
 
@@ -71,8 +72,7 @@ int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_wri
         s = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s == MAP_FAILED || !(w->stream_of = malloc(PEET__REAL_THREADS * sizeof(*w->stream_of)))) {
         const int err = peet_error_set(error, PEET_ENOMEM, "cannot reserve %llu MiB of memory to record into: %s%s",
-            (unsigned long long)(all >> 20), strerror(errno),
-            errno == EFBIG ? " (ulimit -f counts memory that processes share, too)" : "");
+            (unsigned long long)(all >> 20), strerror(errno), peet_cli_memory_limit(errno));
         free(w);
         return err;
     }
@@ -377,6 +377,7 @@ int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, str
     }
     if (w->nheld)
         give_back(w);
+    w->wrote = n != 0;
     if (!n && wait_ms) {
         atomic_store(&s->writer_waits, 1);
         syscall(SYS_futex, &s->filled, FUTEX_WAIT, bell, &some, NULL, 0);
@@ -385,9 +386,13 @@ int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, str
     return n;
 }
 
-int peet_cli_record_starves(struct peet_cli_record_writer *w)
+double peet_cli_record_starves(struct peet_cli_record_writer *w)
 {
-    return atomic_load(&w->shared->starving) && !peet__real_waiting(w->shared);
+    if (w->wrote || !atomic_load(&w->shared->starving) || peet__real_waiting(w->shared))
+        w->starves_since_s = 0;
+    else if (w->starves_since_s == 0)
+        w->starves_since_s = now_s();
+    return w->starves_since_s == 0 ? 0 : now_s() - w->starves_since_s;
 }
 
 void peet_cli_record_abandon(struct peet_cli_record_writer *w)

@@ -34,8 +34,9 @@ int peet_cli_record_begin(struct peet_cli_record_writer *writer, const char *out
 /** peet_cli_record_step() - write what has come; waits up to @wait_ms for more.  Returns: how many blocks, or a
  * peet_err */
 int peet_cli_record_step(struct peet_cli_record_writer *writer, unsigned wait_ms, struct peet_error *error);
-/** peet_cli_record_starves() - threads wait for a block while nothing waits to be written: all are in threads' hands */
-int peet_cli_record_starves(struct peet_cli_record_writer *writer);
+/** peet_cli_record_starves() - after a step: for how long threads have waited for a block while nothing waits to be
+ * written, since all are in threads' hands.  Returns: seconds */
+double peet_cli_record_starves(struct peet_cli_record_writer *writer);
 /** peet_cli_record_abandon() - writing has failed: the program's threads need not wait any more, and are not recorded
  * further */
 void peet_cli_record_abandon(struct peet_cli_record_writer *writer);
