@@ -222,7 +222,8 @@ static void add_refs(struct stream *s, const struct peet_traced_insn *insn)
         s->refs[s->npending_refs++] = insn->refs[i];
 }
 
-/** An instruction reaches to the next one, which so far away begins.  One that has jumped does not end there, however near. */
+/** An instruction reaches to the next one, which begins so far away.  One that has jumped does not end there, however
+ * near. */
 static uint8_t length_of(const struct peet_traced_insn *insn, uint64_t distance)
 {
     if (insn->branch && insn->taken)

@@ -31,8 +31,8 @@ struct peet_insn_reader {
     uint64_t records;
     int failed, begun, ended;
     struct peet_traced_insn insn; /* begun: more of it may follow */
-    /* drmemtrace: of the branch that follows; whether it is not known yet if what has begun was taken; what is left of a
-     * bundle; the file's thread */
+    /* drmemtrace: of the branch that follows; what is left of a bundle; the file's thread.  untold: the next instruction
+     * says whether what has begun was taken */
     uint64_t target, lengths, thread;
     unsigned untold, bundled, has_thread;
 };
